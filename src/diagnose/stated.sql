@@ -1,0 +1,7 @@
+-- stated: what each source calls TTFT, one row a definition: never in one column, never averaged together.
+SELECT m.candidate, m.definition, COUNT(*) AS n,
+  CAST(quantile_disc(m.duration_ns, 0.5) AS BIGINT) AS p50, CAST(quantile_disc(m.duration_ns, 0.95) AS BIGINT) AS p95
+FROM measure m
+WHERE m.definition LIKE '%.ttft'
+GROUP BY m.candidate, m.definition
+ORDER BY m.candidate, m.definition

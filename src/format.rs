@@ -1,0 +1,193 @@
+//! Formats: what a file is, from its content, and how it is read into rows.
+//!
+//! Adding a format is one file in `format/`, two lines here (module, [`FORMATS`]) and one folder in
+//! `samples/`; tests fail if one of them is missing.
+
+pub mod civil;
+pub mod client_timeline;
+pub mod decimal;
+pub mod haproxy_access;
+pub mod health_poll;
+pub mod json;
+mod elements;
+mod load_tool;
+pub mod nginx_access;
+pub mod nginx_error;
+pub mod otlp;
+pub mod otlp_json;
+pub mod otlp_json_document;
+pub mod otlp_proto;
+pub mod request_plan;
+#[cfg(test)]
+pub mod testing;
+pub mod trace;
+
+use crate::finding::{Code, Place};
+use crate::input::Head;
+use crate::row::{Hop, Rows};
+
+/// What a format says of the beginning of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// Not this format.
+    No,
+    /// This format: the version it states, if any, and the fields that decided.
+    Yes {
+        /// Version of the tool or schema, as stated; empty when the file does not say.
+        version: String,
+        /// What was seen: names of the deciding fields.
+        because: &'static str,
+    },
+}
+
+impl Match {
+    /// This format, without a stated version.
+    #[must_use]
+    pub fn yes(because: &'static str) -> Match {
+        Match::Yes { version: String::new(), because }
+    }
+
+    /// `Yes` when `condition` holds.
+    #[must_use]
+    pub fn when(condition: bool, because: &'static str) -> Match {
+        if condition { Match::yes(because) } else { Match::No }
+    }
+}
+
+/// What a reader knows of the source it reads.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// File name without folders.
+    pub name: String,
+    /// First 12 hex digits of the file's SHA-256.
+    pub source: String,
+    /// Hop the user declared, else the format's own.
+    pub hop: Hop,
+    /// Clock domain the user declared for the source, shared by sources that one clock stamps.
+    pub clock: Option<String>,
+    /// Zone the user declared for naive local times.
+    pub zone: Option<jiff::tz::TimeZone>,
+    /// When the source was received: naive dates without a year fall in the year before this.
+    pub received_ns: i64,
+}
+
+impl Context {
+    /// Clock id of epoch times in this source. Two sources share a clock only where that is declared.
+    #[must_use]
+    pub fn epoch(&self) -> String {
+        format!("epoch:{}", self.domain())
+    }
+
+    /// Clock id of times with an arbitrary zero.
+    #[must_use]
+    pub fn monotonic(&self) -> String {
+        format!("monotonic:{}", self.domain())
+    }
+
+    /// Clock id of local times: epoch once a zone is declared, an island of its own before.
+    #[must_use]
+    pub fn local(&self) -> String {
+        if self.zone.is_some() { self.epoch() } else { format!("local:{}", self.domain()) }
+    }
+
+    fn domain(&self) -> &str {
+        self.clock.as_deref().unwrap_or(&self.source)
+    }
+}
+
+/// A line of text with its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// Text without line end.
+    pub text: &'a str,
+    /// Its number.
+    pub place: Place,
+    /// Whether it is the last line of the file and lacks its line end.
+    pub cut: bool,
+}
+
+impl Line<'_> {
+    /// Refuses the line: as `truncated` when the file ends inside it, else with `code`.
+    pub fn refuse(&self, rows: &mut Rows, code: Code, detail: &str) {
+        rows.refuse(if self.cut { Code::Truncated } else { code }, self.place, detail);
+    }
+}
+
+/// Reads lines in order and keeps what later lines need.
+pub trait Stream: Send {
+    /// One line.
+    fn line(&mut self, line: Line, rows: &mut Rows);
+    /// The end of the file: whatever is still open becomes rows or findings.
+    fn end(&mut self, rows: &mut Rows);
+}
+
+/// Reads one independent line into rows or a finding.
+pub type LineReader = Box<dyn Fn(Line, &mut Rows) + Send + Sync>;
+
+/// Reads a whole file into rows or findings.
+pub type DocumentReader = Box<dyn FnOnce(&[u8], &mut Rows) + Send>;
+
+/// How a format is read.
+pub enum Reader {
+    /// Lines that do not depend on each other: read on many threads.
+    Lines(LineReader),
+    /// Lines in order.
+    Stream(Box<dyn Stream>),
+    /// The whole file at once, up to the document limit.
+    Document(DocumentReader),
+}
+
+/// One file format.
+pub trait Format: Sync {
+    /// Stable id: the file name in `format/`, the folder in `samples/`.
+    fn id(&self) -> &'static str;
+    /// The tool or standard, as people call it.
+    fn title(&self) -> &'static str;
+    /// Where its producer stands unless the user says otherwise.
+    fn hop(&self) -> Hop;
+    /// Whether the beginning of a file is this format. Looks at content only.
+    fn recognise(&self, head: &Head) -> Match;
+    /// A reader for one source.
+    fn reader(&self, cx: &Context) -> Reader;
+}
+
+/// Every format, in the order of ids.
+pub static FORMATS: &[&dyn Format] = &[
+    &client_timeline::ClientTimeline,
+    &haproxy_access::HaproxyAccess,
+    &health_poll::HealthPoll,
+    &nginx_access::NginxAccess,
+    &nginx_error::NginxError,
+    &otlp_json::OtlpJson,
+    &otlp_json_document::OtlpJsonDocument,
+    &otlp_proto::OtlpProto,
+    &request_plan::RequestPlan,
+];
+
+/// The format with this id.
+#[must_use]
+pub fn format(id: &str) -> Option<&'static dyn Format> {
+    FORMATS.iter().copied().find(|f| f.id() == id)
+}
+
+/// A format that recognised a file.
+pub struct Recognised {
+    /// The format.
+    pub format: &'static dyn Format,
+    /// Version it states, or empty.
+    pub version: String,
+    /// What decided.
+    pub because: &'static str,
+}
+
+/// Every format that says yes to this head: exactly one for a file that can be loaded.
+#[must_use]
+pub fn recognise(head: &Head) -> Vec<Recognised> {
+    FORMATS
+        .iter()
+        .filter_map(|format| match format.recognise(head) {
+            Match::Yes { version, because } => Some(Recognised { format: *format, version, because }),
+            Match::No => None,
+        })
+        .collect()
+}

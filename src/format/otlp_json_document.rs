@@ -1,0 +1,93 @@
+//! OTLP/JSON traces in one pretty-printed object, or several after each other: `otlp_json` over many lines.
+
+use super::otlp::Sink;
+use super::otlp::json::{Export, is_lines, opens};
+use super::{Context, Format, Match, Reader, json};
+use crate::finding::{Code, Place};
+use crate::input::Head;
+use crate::row::{Hop, Rows};
+
+/// An OTLP/JSON document.
+pub struct OtlpJsonDocument;
+
+impl Format for OtlpJsonDocument {
+    fn id(&self) -> &'static str {
+        "otlp_json_document"
+    }
+
+    fn title(&self) -> &'static str {
+        "OpenTelemetry traces (OTLP/JSON document)"
+    }
+
+    fn hop(&self) -> Hop {
+        Hop::Engine
+    }
+
+    fn recognise(&self, head: &Head) -> Match {
+        let here = opens(head.bytes.trim_ascii_start()) && !is_lines(head);
+        Match::when(here, "resourceSpans over several lines")
+    }
+
+    fn reader(&self, cx: &Context) -> Reader {
+        let cx = cx.clone();
+        Reader::Document(Box::new(move |bytes, rows| read(&cx, bytes, rows)))
+    }
+}
+
+fn read(cx: &Context, bytes: &[u8], rows: &mut Rows) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return rows.refuse(Code::TextInvalid, Place::FILE, "not UTF-8");
+    };
+    let mut sink = Sink::new(cx, 1, rows);
+    for export in serde_json::Deserializer::from_str(text).into_iter::<Export>() {
+        match export {
+            Ok(export) => export.read(&mut sink),
+            Err(error) => {
+                let (code, detail) = json::complaint(&error);
+                return sink.refuse(if error.is_eof() { Code::Truncated } else { code }, &detail);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::testing::{read, recognises};
+    use crate::row::Table;
+
+    const SAMPLE: &str = include_str!("../../samples/otlp_json_document/vllm.json");
+
+    #[test]
+    fn a_document_gives_the_rows_of_its_line_and_several_are_counted_on() {
+        let lines = include_str!("../../samples/otlp_json/vllm.otlp.jsonl");
+        let line = read(&super::super::otlp_json::OtlpJson, lines.lines().nth(1).unwrap());
+        let columns = ["trace_id", "span_id", "input_tokens"];
+        let document = read(&OtlpJsonDocument, SAMPLE);
+        assert_eq!(document.rows(Table::Request, &columns), line.rows(Table::Request, &columns));
+        assert_eq!(document.rows(Table::Mark, &["name", "t_ns"]), line.rows(Table::Mark, &["name", "t_ns"]));
+        let two = read(&OtlpJsonDocument, &format!("{SAMPLE}{SAMPLE}"));
+        assert_eq!(two.rows(Table::Request, &["line", "item"])[3..5], ["1|3", "1|4"]);
+    }
+
+    #[test]
+    fn a_cut_document_and_bytes_that_are_not_text_are_refused() {
+        assert!(
+            read(&OtlpJsonDocument, &SAMPLE[..SAMPLE.len() / 2]).findings()[0].starts_with("1 truncated EOF")
+        );
+        assert!(read(&OtlpJsonDocument, "[]").findings()[0].starts_with("1 record-shape"));
+        let mut rows = Rows::default();
+        let cx = crate::format::testing::context(&OtlpJsonDocument);
+        super::read(&cx, b"{\xff}", &mut rows);
+        assert_eq!((rows.read, rows.refused), (0, 1));
+    }
+
+    #[test]
+    fn documents_are_recognised_and_lines_and_garbage_are_not() {
+        assert!(recognises(&OtlpJsonDocument, SAMPLE));
+        assert!(recognises(&OtlpJsonDocument, &SAMPLE[..300]));
+        for text in ["", "{", "garbage", "{}", include_str!("../../samples/otlp_json/vllm.otlp.jsonl")] {
+            assert!(!recognises(&OtlpJsonDocument, text));
+        }
+    }
+}

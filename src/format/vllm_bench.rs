@@ -1,0 +1,172 @@
+//! `vllm bench serve` results: one JSON object per run, or several in one file (`--append-result`).
+//!
+//! Times are seconds of a monotonic clock and rows have no ids; a failed request keeps a TTFT of 0.0.
+
+mod details;
+mod figures;
+
+use super::{Context, Format, Match, Reader, json};
+use crate::finding::{Code, Place};
+use crate::input::{Head, line_text};
+use crate::row::{Hop, Rows};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The result files of vLLM's benchmark.
+pub struct VllmBench;
+
+impl Format for VllmBench {
+    fn id(&self) -> &'static str {
+        "vllm_bench"
+    }
+
+    fn title(&self) -> &'static str {
+        "vllm bench serve result"
+    }
+
+    fn hop(&self) -> Hop {
+        Hop::Client
+    }
+
+    fn recognise(&self, head: &Head) -> Match {
+        let keys = ["\"tokenizer_id\"", "\"num_prompts\"", "\"request_rate\"", "\"model_id\""];
+        let ours = head.first_byte() == Some(b'{') && keys.iter().all(|key| head.contains(key));
+        Match::when(ours, "model_id, tokenizer_id, num_prompts, request_rate")
+    }
+
+    fn reader(&self, cx: &Context) -> Reader {
+        let (hop, clock) = (cx.hop, cx.monotonic());
+        Reader::Document(Box::new(move |bytes, rows| read(bytes, hop, &clock, rows)))
+    }
+}
+
+/// One run: its fields as written, and where it stands.
+struct Run<'a> {
+    fields: BTreeMap<String, &'a RawValue>,
+    place: Place,
+}
+
+impl<'a> Run<'a> {
+    /// A number or a quoted number of the run.
+    fn raw(&self, key: &str) -> json::Raw<'a> {
+        json::Raw(self.fields.get(key).copied())
+    }
+}
+
+fn read(bytes: &[u8], hop: Hop, clock: &str, rows: &mut Rows) {
+    let Some((text, gbk)) = line_text(bytes) else {
+        return rows.refuse(Code::TextInvalid, Place::FILE, "neither UTF-8 nor GBK");
+    };
+    if gbk {
+        rows.finding(Code::TextEncoding, Place::FILE, "GBK / GB 18030");
+    }
+    let strict = without_nan(&text);
+    if matches!(strict, Cow::Owned(_)) {
+        rows.finding(Code::RecordNotStrict, Place::FILE, "NaN or Infinity is not JSON: read as not stated");
+    }
+    let (mut at, mut line, mut counted) = (0, 1, 0);
+    while let Some(rest) = strict.get(at..).filter(|rest| !rest.trim().is_empty()) {
+        let start = at + rest.len() - rest.trim_start().len();
+        line += newlines(&strict[counted..start]);
+        counted = start;
+        let place = Place::line(line);
+        let mut objects = serde_json::Deserializer::from_str(&strict[start..]).into_iter::<&RawValue>();
+        match objects.next() {
+            Some(Ok(object)) => {
+                at = start + objects.byte_offset();
+                match json::record::<Fields>(object.get()) {
+                    Ok(Fields(fields)) => Run { fields, place }.read(hop, clock, rows),
+                    Err((code, detail)) => rows.refuse(code, place, &detail),
+                }
+            }
+            Some(Err(error)) => {
+                let code = if error.is_eof() { Code::Truncated } else { Code::RecordNotJson };
+                rows.refuse(code, place, &error.to_string());
+                // The next run begins on a line of its own.
+                at = strict[start..].find("\n{").map_or(strict.len(), |end| start + end + 1);
+            }
+            None => break,
+        }
+    }
+}
+
+fn newlines(text: &str) -> i64 {
+    i64::try_from(memchr::memchr_iter(b'\n', text.as_bytes()).count()).unwrap_or(i64::MAX)
+}
+
+impl Run<'_> {
+    fn read(&self, hop: Hop, clock: &str, rows: &mut Rows) {
+        let figures = self.figures(rows);
+        match self.details(hop, clock, rows) {
+            Ok(0) if figures == 0 => {
+                rows.refuse(Code::RecordShape, self.place, "neither figures nor details of a run");
+            }
+            // A run without details is a record too.
+            Ok(0) => rows.read += 1,
+            Ok(_) => {}
+            Err(detail) => rows.refuse(Code::RecordShape, self.place, &detail),
+        }
+    }
+}
+
+/// An object with every value as written; the same key twice is an error.
+struct Fields<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = BTreeMap::new();
+                while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
+                    if fields.contains_key(&key) {
+                        return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
+                    }
+                    fields.insert(key, value);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
+}
+
+/// The text with the bare words that Python writes for numbers that are none replaced by null.
+fn without_nan(text: &str) -> Cow<'_, str> {
+    const WORDS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
+    let mut out = String::new();
+    let (mut copied, mut at, mut quoted) = (0, 0, false);
+    let bytes = text.as_bytes();
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr3(b'"', b'N', b'I', rest)) {
+        let mut here = at + found;
+        at = here + 1;
+        if bytes[here] == b'"' {
+            let escapes = bytes[..here].iter().rev().take_while(|b| **b == b'\\').count();
+            quoted ^= !quoted || escapes % 2 == 0;
+        } else if !quoted {
+            here -= usize::from(here > copied && bytes[here - 1] == b'-');
+            if let Some(word) = WORDS.iter().find(|word| text[here..].starts_with(**word)) {
+                out.push_str(&text[copied..here]);
+                out.push_str("null");
+                copied = here + word.len();
+                at = copied;
+            }
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! From a path to readable text: hashing, decompression, encoding, and cutting into lines with their numbers.
+
+mod decode;
+mod head;
+mod lines;
+mod text;
+mod walk;
+mod zone;
+
+pub use decode::open;
+pub use head::Head;
+pub use lines::{Chunk, Chunks};
+pub use text::line_text;
+pub use walk::walk;
+pub use zone::{ZONES, zone};
+
+use crate::error::{Error, Result};
+use sha2::{Digest, Sha256};
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// What an input may at most cost. Beyond a limit there is a finding, never a guess and never a crash.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Longest line in bytes.
+    pub line: usize,
+    /// Largest file, decompressed, for formats that must be read whole.
+    pub document: usize,
+    /// Largest ratio of decompressed to compressed bytes, once more than 64 MiB came out.
+    pub ratio: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { line: 16 << 20, document: 256 << 20, ratio: 200 }
+    }
+}
+
+/// SHA-256 of bytes, as 64 lower-case hex digits.
+#[must_use]
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// SHA-256 and length of a file, copying it to `copy` on the way when given.
+///
+/// # Errors
+/// When the file cannot be read or the copy cannot be written; the path says which.
+pub fn hash_file(
+    path: &Path,
+    mut copy: Option<(&mut dyn Write, &Path)>,
+    mut progress: impl FnMut(u64),
+) -> Result<(String, u64)> {
+    let mut file = std::fs::File::open(path).map_err(|e| Error::io("read", path, e))?;
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 1 << 18];
+    let mut bytes = 0;
+    loop {
+        let n = match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(n) => n,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(Error::io("read", path, e)),
+        };
+        digest.update(&buffer[..n]);
+        if let Some((writer, to)) = &mut copy {
+            writer.write_all(&buffer[..n]).map_err(|e| Error::io("write", to, e))?;
+        }
+        bytes += n as u64;
+        progress(bytes);
+    }
+    Ok((hex(&digest.finalize()), bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sha256_matches_the_published_example() {
+        // FIPS 180-4 example: SHA-256("abc").
+        assert_eq!(sha256_hex(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}

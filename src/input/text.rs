@@ -1,0 +1,83 @@
+//! Byte-order marks, UTF-16, and lines that are not UTF-8.
+
+use std::borrow::Cow;
+use std::io::{self, Read};
+
+/// Strips a UTF-8 byte-order mark and turns UTF-16 (either order, marked) into UTF-8; other bytes pass.
+pub fn decoded(mut bytes: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    let mut head = [0; 3];
+    let mut have = 0;
+    while have < head.len() {
+        match bytes.read(&mut head[have..])? {
+            0 => break,
+            n => have += n,
+        }
+    }
+    let head = head[..have].to_vec();
+    let encoding = match head.as_slice() {
+        [0xef, 0xbb, 0xbf] => return Ok(bytes),
+        [0xff, 0xfe, ..] => encoding_rs::UTF_16LE,
+        [0xfe, 0xff, ..] => encoding_rs::UTF_16BE,
+        _ => return Ok(Box::new(io::Cursor::new(head).chain(bytes))),
+    };
+    let rest = io::Cursor::new(head[2..].to_vec()).chain(bytes);
+    Ok(Box::new(Transcoder {
+        inner: rest,
+        decoder: encoding.new_decoder(),
+        ready: Vec::new(),
+        at: 0,
+        done: false,
+    }))
+}
+
+struct Transcoder<R> {
+    inner: R,
+    decoder: encoding_rs::Decoder,
+    ready: Vec<u8>,
+    at: usize,
+    done: bool,
+}
+
+impl<R: Read> Read for Transcoder<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.ready.len() && !self.done {
+            let mut raw = [0; 1 << 14];
+            let n = self.inner.read(&mut raw)?;
+            self.done = n == 0;
+            let mut text = String::with_capacity(n * 2 + 16);
+            let _ = self.decoder.decode_to_string(&raw[..n], &mut text, self.done);
+            self.ready = text.into_bytes();
+            self.at = 0;
+        }
+        let n = out.len().min(self.ready.len() - self.at);
+        out[..n].copy_from_slice(&self.ready[self.at..self.at + n]);
+        self.at += n;
+        Ok(n)
+    }
+}
+
+/// A line as text: UTF-8 as it is, else GBK (GB 18030) when every byte pair is valid there.
+///
+/// The flag says whether it had to be read as GBK; `None` when it is neither.
+#[must_use]
+pub fn line_text(line: &[u8]) -> Option<(Cow<'_, str>, bool)> {
+    if let Ok(text) = std::str::from_utf8(line) {
+        return Some((Cow::Borrowed(text), false));
+    }
+    encoding_rs::GB18030
+        .decode_without_bom_handling_and_without_replacement(line)
+        .map(|text| (Cow::Owned(text.into_owned()), true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gbk_is_recognised_and_garbage_is_not() {
+        let (gbk, _, _) = encoding_rs::GBK.encode("首字延迟");
+        assert_eq!(line_text(&gbk), Some((Cow::Owned("首字延迟".to_owned()), true)));
+        assert_eq!(line_text("首字".as_bytes()), Some((Cow::Borrowed("首字"), false)));
+        assert_eq!(line_text(&[b'a', 0xff, 0x00]), None);
+    }
+}

@@ -1,0 +1,5 @@
+-- exchange: the ledger with its cold label, in a fixed order.
+SELECT s.*, c.cold
+FROM staged s
+LEFT JOIN cold c ON c.row = s.row
+ORDER BY s.candidate, s.row

@@ -1,0 +1,33 @@
+-- joined: one row per exchange with everything its hops recorded, clocks untouched.
+SELECT
+  a.row, a.candidate, a.source, a.line, a.item,
+  COALESCE(a.request_id, a.response_id, a.source || ':' || CAST(a.line AS VARCHAR) || '#' || CAST(a.item AS VARCHAR)) AS exchange,
+  a.request_id, a.trace_id,
+  COALESCE(a.caller, g.caller) AS caller, COALESCE(a.model, e.model) AS model, a.class, a.phase,
+  COALESCE(e.instance, g.instance, a.instance) AS instance,
+  COALESCE(a.input_tokens, e.input_tokens) AS input_tokens,
+  COALESCE(a.output_tokens, e.output_tokens) AS output_tokens,
+  COALESCE(a.cached_tokens, e.cached_tokens) AS cached_tokens,
+  COALESCE(a.status, g.status) AS status, a.outcome,
+  COALESCE(t.attempts, 1) AS attempts, COALESCE(t.unreachable, 0) AS unreachable,
+  COALESCE(t.retry_wait, 0) AS retry_wait, COALESCE(t.ready_wait, 0) AS ready_wait,
+  a.scheduled, COALESCE(t.first_send, a.send) AS first_send, a.send, a.headers, a.first_token, a.end_ns,
+  a.clock AS client_clock, c.prefill AS echo_prefill,
+  s.gateway_row, gi.start_ns AS gateway_start, gi.end_ns AS gateway_end, gi.step_ns AS gateway_step,
+  gi.clock AS gateway_clock,
+  COALESCE(gs.handshake, 0) + COALESCE(gs.wait, 0) + COALESCE(gs.connect, 0) AS gateway_wait,
+  gs.response AS gateway_response, gs.whole - gs.upstream AS gateway_around,
+  s.engine_row, ei.start_ns AS engine_start, ei.first_token AS engine_first, ei.launch AS engine_launch,
+  ei.end_ns AS engine_end, ei.clock AS engine_clock,
+  es.ttft AS engine_ttft, es.queue AS engine_queue, es.prefill AS engine_prefill
+FROM attempt a
+LEFT JOIN retry t ON t.x = a.x
+LEFT JOIN stated c ON c.row = a.row
+LEFT JOIN seen s ON s.attempt_row = a.row
+LEFT JOIN request g ON g.row = s.gateway_row
+LEFT JOIN instant gi ON gi.row = s.gateway_row
+LEFT JOIN stated gs ON gs.row = s.gateway_row
+LEFT JOIN request e ON e.row = s.engine_row
+LEFT JOIN instant ei ON ei.row = s.engine_row
+LEFT JOIN stated es ON es.row = s.engine_row
+WHERE t.x IS NULL OR a.row = t.won_row

@@ -1,0 +1,360 @@
+//! Loading one file: hash, keep the original, recognise, read, publish, log.
+
+use super::pipeline::{self, Owner};
+use super::source::SourceRow;
+use super::{Store, custody, part::Parts, publish};
+use crate::error::{Error, Result};
+use crate::finding::{Code, Finding, Place};
+use crate::format::{self, Context, Format, Recognised};
+use crate::input::{Head, Limits, ZONES, hash_file, zone};
+use crate::row::{Hop, Table};
+use arrow::array::AsArray;
+use arrow::datatypes::Int64Type;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::path::{Path, PathBuf};
+
+/// What the user says about the files of one load.
+#[derive(Clone, Debug)]
+pub struct LoadOptions {
+    /// Candidate they speak about.
+    pub candidate: String,
+    /// Format id, when the user insists.
+    pub format: Option<String>,
+    /// Hop, when it is not the format's usual one.
+    pub hop: Option<Hop>,
+    /// Clock domain shared with other sources.
+    pub clock: Option<String>,
+    /// Zone of naive local times: an IANA name, `UTC`, or an offset such as `+08:00`.
+    pub zone: Option<String>,
+    /// When the files were received, epoch ns.
+    pub received_at: i64,
+    /// What an input may cost.
+    pub limits: Limits,
+}
+
+/// What became of one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Read into the store.
+    Loaded,
+    /// The same bytes were there already, read with the same options.
+    Already,
+    /// Not one format, or nothing in it could be used: nothing was stored.
+    Refused,
+}
+
+/// One file after loading.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Path as given.
+    pub path: PathBuf,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The source, when it is in the store.
+    pub source: Option<SourceRow>,
+    /// What reading found: all findings of a refused file, else the first of every code with the count.
+    pub findings: Vec<Finding>,
+}
+
+/// Told how far a load is: file, bytes done, bytes in all.
+pub trait Progress {
+    /// Called often; must be cheap.
+    fn advance(&mut self, file: &Path, done: u64, of: u64);
+}
+
+impl Progress for () {
+    fn advance(&mut self, _: &Path, _: u64, _: u64) {}
+}
+
+/// Loads files into the store, one after the other; a file that cannot be used does not stop the rest.
+///
+/// # Errors
+/// The store cannot be written, or a file cannot be read at all.
+pub fn load(
+    store: &Store,
+    files: &[PathBuf],
+    options: &LoadOptions,
+    progress: &mut dyn Progress,
+) -> Result<Vec<Loaded>> {
+    let zone = options.zone.as_deref().map(declared_zone).transpose()?;
+    // Every path is tried before anything is written: a typing error in the last one costs nothing.
+    for path in files {
+        std::fs::File::open(path).map_err(|e| Error::io("read", path, e))?;
+    }
+    let lock = store.lock()?;
+    let mut known = store.sources()?;
+    let mut loaded = Vec::with_capacity(files.len());
+    for path in files {
+        let one = File { store, path, options, zone: &zone, partial: &lock.partial };
+        let result = one.load(&known, progress)?;
+        if let (Outcome::Loaded, Some(row)) = (&result.outcome, &result.source) {
+            known.retain(|k| (&k.candidate, &k.source) != (&row.candidate, &row.source));
+            known.push(row.clone());
+        }
+        loaded.push(result);
+    }
+    Ok(loaded)
+}
+
+fn declared_zone(name: &str) -> Result<jiff::tz::TimeZone> {
+    zone(name).ok_or_else(|| Error::input(format!("unknown time zone {name:?}")).hint(format!("use {ZONES}")))
+}
+
+struct File<'a> {
+    store: &'a Store,
+    path: &'a Path,
+    options: &'a LoadOptions,
+    zone: &'a Option<jiff::tz::TimeZone>,
+    partial: &'a Path,
+}
+
+impl File<'_> {
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn load(&self, known: &[SourceRow], progress: &mut dyn Progress) -> Result<Loaded> {
+        let bytes = std::fs::metadata(self.path).map_err(|e| Error::io("read", self.path, e))?.len();
+        let head = Head::read(self.path, self.options.limits)?;
+        let recognised = match self.recognise(&head) {
+            Ok(recognised) => recognised,
+            Err(finding) => return Ok(self.refused(vec![finding])),
+        };
+        let (sha256, original) = self.take_in(bytes, known, progress)?;
+        let source = sha256[..12].to_owned();
+        let row = SourceRow {
+            candidate: self.options.candidate.clone(),
+            evidence: format!("{sha256}.{}", extension(self.path)),
+            name: self.name(),
+            bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
+            format: recognised.format.id().to_owned(),
+            version: recognised.version.clone(),
+            hop: self.options.hop.unwrap_or(recognised.format.hop()).as_str().to_owned(),
+            clock: self.options.clock.clone().unwrap_or_default(),
+            zone: self.options.zone.clone().unwrap_or_default(),
+            received_at: self.options.received_at,
+            sha256,
+            source,
+            ..SourceRow::default()
+        };
+        if let Some(twin) = known.iter().find(|k| k.first_row() == row.first_row() && k.sha256 != row.sha256) {
+            let what = format!("{} and {} share the first digits of their hashes", twin.name, row.name);
+            return Err(Error::run(what).hint("load one of them into another trial"));
+        }
+        if let Some(old) = known.iter().find(|k| (&k.candidate, &k.source) == (&row.candidate, &row.source)) {
+            let same = |a: &SourceRow| (a.format.clone(), a.hop.clone(), a.clock.clone(), a.zone.clone());
+            if same(old) == same(&row) {
+                self.log(old)?;
+                return Ok(Loaded {
+                    path: self.path.to_path_buf(),
+                    outcome: Outcome::Already,
+                    source: Some(old.clone()),
+                    findings: Vec::new(),
+                });
+            }
+        }
+        self.read(row, &recognised, &original, progress)
+    }
+
+    fn recognise(&self, head: &Head) -> std::result::Result<Recognised, Finding> {
+        let refuse = |code, detail: &str| Finding::new(code, self.name(), Place::FILE, detail);
+        if head.whole && head.bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(refuse(Code::FileEmpty, "0 records"));
+        }
+        let mut all = format::recognise(head);
+        if let Some(id) = &self.options.format {
+            let Some(format) = format::format(id) else {
+                return Err(refuse(Code::FormatUnknown, &format!("no format is called {id:?}")));
+            };
+            let version = all.into_iter().find(|r| r.format.id() == id).map(|r| r.version).unwrap_or_default();
+            return Ok(Recognised { format, version, because: "named by the user" });
+        }
+        match all.len() {
+            1 => Ok(all.remove(0)),
+            0 => Err(refuse(Code::FormatUnknown, &preview(head))),
+            _ => {
+                let list: Vec<_> = all.iter().map(|r| format!("{} ({})", r.format.id(), r.because)).collect();
+                Err(refuse(Code::FormatAmbiguous, &list.join(", ")))
+            }
+        }
+    }
+
+    /// Hashes the file and keeps the original in `evidence/`; reading then uses that copy, which cannot change.
+    fn take_in(&self, bytes: u64, known: &[SourceRow], progress: &mut dyn Progress) -> Result<(String, PathBuf)> {
+        // A file of a new length is new: one pass does both. Else the hash decides whether a copy is needed.
+        let maybe_known = known.iter().any(|k| u64::try_from(k.bytes) == Ok(bytes));
+        let evidence = self.store.evidence();
+        let place = |sha256: &str| evidence.join(format!("{sha256}.{}", extension(self.path)));
+        if maybe_known {
+            let (sha256, _) = hash_file(self.path, None, |_| {})?;
+            let original = place(&sha256);
+            if original.exists() {
+                return Ok((sha256, original));
+            }
+        }
+        let temporary = self.partial.join("original");
+        let mut copy = std::fs::File::create(&temporary).map_err(|e| Error::io("write", &temporary, e))?;
+        // Taking in is about a quarter of the work of a load.
+        let (sha256, _) = hash_file(self.path, Some((&mut copy, &temporary)), |done| {
+            progress.advance(self.path, done / 4, bytes);
+        })?;
+        let original = place(&sha256);
+        publish(&temporary, &original)?;
+        Ok((sha256, original))
+    }
+
+    fn read(
+        &self,
+        mut row: SourceRow,
+        recognised: &Recognised,
+        original: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<Loaded> {
+        let context = self.context(&row, recognised.format);
+        let folder = self.partial.join("parts");
+        super::create_dir(&folder)?;
+        let mut parts = Parts::new(folder, row.first_row());
+        let total = u64::try_from(row.bytes).unwrap_or(0);
+        pipeline::read(
+            original,
+            recognised.format.reader(&context),
+            self.options.limits,
+            Owner { candidate: &row.candidate, source: &row.source },
+            &mut parts,
+            &mut |done| progress.advance(self.path, total / 4 + done.min(total) / 4 * 3, total),
+        )?;
+        (row.read, row.refused) = (parts.read, parts.refused);
+        (row.observed_from, row.observed_to) = parts.observed.unzip();
+        let tables = self.store.tables();
+        parts.publish(&tables, &row.candidate, &row.source)?;
+        let findings = self.findings(&row)?;
+        if row.read == 0 {
+            self.discard(&row, original)?;
+            let mut refused = self.refused(findings);
+            if refused.findings.is_empty() {
+                refused.findings.push(Finding::new(Code::FileEmpty, self.name(), Place::FILE, "0 records"));
+            }
+            return Ok(refused);
+        }
+        let temporary = self.partial.join("source.parquet");
+        row.write(&temporary)?;
+        let to = tables.join("source").join(&row.candidate).join(format!("{}.parquet", row.source));
+        publish(&temporary, &to)?;
+        self.log(&row)?;
+        Ok(Loaded { path: self.path.to_path_buf(), outcome: Outcome::Loaded, source: Some(row), findings })
+    }
+
+    fn context(&self, row: &SourceRow, format: &dyn Format) -> Context {
+        Context {
+            name: self.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
+            source: row.source.clone(),
+            hop: self.options.hop.unwrap_or(format.hop()),
+            clock: self.options.clock.clone(),
+            zone: self.zone.clone(),
+            received_ns: self.options.received_at,
+        }
+    }
+
+    /// The first finding of every code in this source's part, with how many there are.
+    fn findings(&self, row: &SourceRow) -> Result<Vec<Finding>> {
+        let folder = self.store.tables().join(Table::Finding.as_str());
+        let path = folder.join(&row.candidate).join(format!("{}.parquet", row.source));
+        let Ok(file) = std::fs::File::open(&path) else { return Ok(Vec::new()) };
+        let mut first: std::collections::BTreeMap<Code, (u64, Finding)> = std::collections::BTreeMap::new();
+        for batch in ParquetRecordBatchReaderBuilder::try_new(file)?.build()? {
+            let batch = batch?;
+            let int = |name| batch.column_by_name(name).and_then(|c| c.as_primitive_opt::<Int64Type>());
+            let word = |name| batch.column_by_name(name).and_then(|c| c.as_string_opt::<i32>());
+            let (Some(lines), Some(items)) = (int("line"), int("item")) else { continue };
+            let (Some(codes), Some(details)) = (word("code"), word("detail")) else { continue };
+            for at in 0..batch.num_rows() {
+                let Some(code) = Code::parse(codes.value(at)) else { continue };
+                let place = Place::item(lines.value(at), items.value(at));
+                first
+                    .entry(code)
+                    .or_insert_with(|| (0, Finding::new(code, self.name(), place, details.value(at))))
+                    .0 += 1;
+            }
+        }
+        Ok(first
+            .into_values()
+            .map(|(n, mut finding)| {
+                if n > 1 {
+                    finding.detail = format!("{} (+{} more)", finding.detail, n - 1);
+                }
+                finding
+            })
+            .collect())
+    }
+
+    fn refused(&self, findings: Vec<Finding>) -> Loaded {
+        Loaded { path: self.path.to_path_buf(), outcome: Outcome::Refused, source: None, findings }
+    }
+
+    /// Removes the parts of a source in which nothing could be used, and its original unless others need it.
+    fn discard(&self, row: &SourceRow, original: &Path) -> Result<()> {
+        for table in Table::ALL {
+            let folder = self.store.tables().join(table.as_str()).join(&row.candidate);
+            let path = folder.join(format!("{}.parquet", row.source));
+            if path.exists() {
+                std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+            }
+        }
+        if !self.store.sources()?.iter().any(|s| s.sha256 == row.sha256) {
+            std::fs::remove_file(original).map_err(|e| Error::io("remove", original, e))?;
+        }
+        Ok(())
+    }
+
+    fn log(&self, row: &SourceRow) -> Result<()> {
+        let at = jiff::Timestamp::from_nanosecond(i128::from(row.received_at))
+            .map_err(|e| Error::input("the time of receipt is out of range").because(e))?;
+        custody::record(
+            &self.store.evidence(),
+            custody::Entry {
+                seq: 0,
+                at: at.to_string(),
+                action: "load".to_owned(),
+                sha256: row.sha256.clone(),
+                bytes: u64::try_from(row.bytes).unwrap_or(0),
+                name: row.name.clone(),
+                candidate: row.candidate.clone(),
+                prev: String::new(),
+            },
+        )
+    }
+}
+
+/// Extension of the original in `evidence/`: short and harmless, for people and their viewers only.
+fn extension(path: &Path) -> String {
+    let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let plain = !extension.is_empty() && extension.len() <= 8 && extension.bytes().all(|b| b.is_ascii_alphanumeric());
+    if plain { extension } else { "bin".to_owned() }
+}
+
+/// The beginning of a file nobody recognised, so that a person sees what it is: only the shape, no values.
+fn preview(head: &Head) -> String {
+    let Ok(text) = std::str::from_utf8(&head.bytes[..head.bytes.len().min(4096)]).or_else(|e| {
+        std::str::from_utf8(&head.bytes[..e.valid_up_to().min(4096)])
+    }) else {
+        return "binary content".to_owned();
+    };
+    let keys: Vec<&str> = text.split('"').skip(1).step_by(2).filter(|k| k.len() < 40).take(8).collect();
+    match head.first_byte() {
+        Some(b'{' | b'[') => format!("JSON with keys {}", keys.join(", ")),
+        Some(_) if text.bytes().any(|b| b == 0) || text.is_empty() => "binary content".to_owned(),
+        _ => format!("text, {} lines in the first {} bytes", text.lines().count(), text.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_are_harmless() {
+        assert_eq!(extension(Path::new("a/b.JSONL")), "jsonl");
+        assert_eq!(extension(Path::new("a/b.p/../x")), "bin");
+        assert_eq!(extension(Path::new("a.ex=e")), "bin");
+    }
+}
