@@ -18,6 +18,7 @@ pub use verdict::{Reason, Verdict, Word};
 
 use crate::error::Result;
 use crate::finding::Finding;
+use crate::stats::quantile::quantile;
 use crate::ledger::{Exchange, Ledger, Offset, exchanges};
 use crate::store::{Engine, quote};
 use crate::trial::{Dimension, Slow, Trial};
@@ -133,22 +134,29 @@ pub fn diagnose(
 fn threshold(slow: &Slow, sorted: &[i64]) -> Option<i64> {
     match slow {
         Slow::Over(ns) => Some(*ns),
-        Slow::Percentile(p) => crate::stats::quantile(sorted, *p).value,
+        Slow::Percentile(p) => quantile(sorted, *p).value,
     }
 }
 
 /// Makes the `population` the other queries look at.
 fn populate(engine: &Engine, trial: &Trial, ids: &[String], thresholds: &[Option<i64>]) -> Result<()> {
-    engine.execute("CREATE OR REPLACE TABLE threshold (candidate VARCHAR, slow_ns BIGINT)")?;
+    engine.execute("CREATE OR REPLACE TABLE threshold (candidate VARCHAR, slow_ns BIGINT, block_ns BIGINT)")?;
     for (id, slow_ns) in ids.iter().zip(thresholds) {
         let slow_ns = slow_ns.map_or("NULL".to_owned(), |ns| ns.to_string());
-        engine.execute(&format!("INSERT INTO threshold VALUES ({}, {slow_ns})", quote(id)))?;
+        let block_ns = block(figure::span(engine, id)?, trial.window);
+        engine.execute(&format!("INSERT INTO threshold VALUES ({}, {slow_ns}, {block_ns})", quote(id)))?;
     }
     let sql = include_str!("diagnose/population.sql")
         .replace("{window}", &trial.window.to_string())
         .replace("{input}", &buckets("e.input_tokens", &trial.input_buckets))
         .replace("{output}", &buckets("e.output_tokens", &trial.output_buckets));
     engine.execute(&format!("CREATE OR REPLACE TABLE population AS {sql}"))
+}
+
+/// Length of the blocks of time that are resampled: the trial's window, or a twentieth of a shorter run, so that
+/// there are blocks enough to resample.
+fn block(span: i64, window: i64) -> i64 {
+    window.min(span / 20).max(1)
 }
 
 /// A CASE that names the bucket of a token count: `≤128`, `129–512`, …, `>8192`; empty when unknown.

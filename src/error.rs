@@ -89,13 +89,17 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)?;
+        let mut said = self.what.clone();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {
-            write!(f, ": {error}")?;
+            // Some causes repeat themselves in their own cause.
+            let words = error.to_string();
+            if !said.contains(&words) {
+                said = format!("{said}: {words}");
+            }
             cause = error.source();
         }
-        Ok(())
+        f.write_str(&said)
     }
 }
 

@@ -3,24 +3,34 @@
 //! Adding a format is one file in `format/`, two lines here (module, [`FORMATS`]) and one folder in
 //! `samples/`; tests fail if one of them is missing.
 
+pub mod aiperf;
 pub mod civil;
 pub mod client_timeline;
 pub mod decimal;
+mod elements;
+pub mod guidellm;
 pub mod haproxy_access;
 pub mod health_poll;
 pub mod json;
-mod elements;
+pub mod litellm_log;
+pub mod llama_log;
 mod load_tool;
 pub mod nginx_access;
 pub mod nginx_error;
-pub mod otlp;
+mod otlp;
 pub mod otlp_json;
 pub mod otlp_json_document;
 pub mod otlp_proto;
+pub mod prometheus_range;
+pub mod prometheus_text;
 pub mod request_plan;
+pub mod scrape_manifest;
 #[cfg(test)]
-pub mod testing;
-pub mod trace;
+mod testing;
+mod trace;
+pub mod vllm_bench;
+pub mod vllm_log;
+mod vllm_message;
 
 use crate::finding::{Code, Place};
 use crate::input::Head;
@@ -153,15 +163,24 @@ pub trait Format: Sync {
 
 /// Every format, in the order of ids.
 pub static FORMATS: &[&dyn Format] = &[
+    &aiperf::Aiperf,
     &client_timeline::ClientTimeline,
+    &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
     &health_poll::HealthPoll,
+    &litellm_log::LitellmLog,
+    &llama_log::LlamaLog,
     &nginx_access::NginxAccess,
     &nginx_error::NginxError,
     &otlp_json::OtlpJson,
     &otlp_json_document::OtlpJsonDocument,
     &otlp_proto::OtlpProto,
+    &prometheus_range::PrometheusRange,
+    &prometheus_text::PrometheusText,
     &request_plan::RequestPlan,
+    &scrape_manifest::ScrapeManifest,
+    &vllm_bench::VllmBench,
+    &vllm_log::VllmLog,
 ];
 
 /// The format with this id.

@@ -19,16 +19,8 @@ pub mod format;
 pub mod store;
 pub mod trial;
 pub mod ledger;
-pub mod stats {
-    #[derive(Clone, Copy)] pub struct Share { pub share: f64, pub low: f64, pub high: f64 }
-    pub struct Quantile { pub value: Option<i64>, pub low: Option<i64>, pub high: Option<i64>, pub n: usize, pub need: usize }
-    pub fn quantile(s: &[i64], _p: f64) -> Quantile { Quantile { value: s.last().copied(), low: None, high: None, n: s.len(), need: 0 } }
-    pub fn min_n(_p: f64) -> usize { 72 }
-    pub fn wilson(_k: u64, _n: u64, _l: f64) -> (f64, f64) { (0.0, 1.0) }
-    pub fn fisher_enrichment(_a: u64, _b: u64, _c: u64, _d: u64) -> f64 { 1.0 }
-    pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> { p.to_vec() }
-    pub fn block_bootstrap(b: &[Vec<i128>], k: usize) -> Vec<Option<Share>> { let t: i128 = b.iter().flatten().sum(); (0..k).map(|i| { let s: i128 = b.iter().map(|r| r[i]).sum(); (t > 0).then(|| { let v = s as f64 / t as f64; Share { share: v, low: v, high: v } }) }).collect() }
-}
+pub mod stats;
 pub mod diagnose;
+pub mod plot;
 pub mod report;
 pub mod cli;

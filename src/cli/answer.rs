@@ -120,7 +120,7 @@ fn groups(session: &mut Session, c: &CandidateDiagnosis) -> Result<()> {
         rows.push(vec![
             format!("  {}", w.get(&format!("dimension.{}", g.dimension))),
             g.value.clone(),
-            format!("{rate} {}", interval(&percent(g.slow_rate.0), &percent(g.slow_rate.1))),
+            format!("{rate} {}", g.slow_rate.map_or(String::new(), |i| interval(&percent(i.low), &percent(i.high)))),
             format!("{}/{}", g.slow, g.n),
             g.q.map_or(String::new(), |q| format!("{q:.2e}")),
         ]);

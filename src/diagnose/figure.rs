@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::finding::Place;
-use crate::stats;
+use crate::stats::LEVEL;
+use crate::stats::quantile::{min_n, quantile};
 use crate::store::{Engine, quote};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -108,6 +109,15 @@ pub fn sorted_ttft(engine: &Engine, candidate: &str) -> Result<Vec<i64>> {
     Ok(batches.iter().flat_map(|b| b.column(0).as_primitive::<Int64Type>().values().iter().copied()).collect())
 }
 
+/// Time from the first to the last send of a candidate, ns; 0 when there is none.
+pub fn span(engine: &Engine, candidate: &str) -> Result<i64> {
+    let sql = format!(
+        "SELECT MAX(first_send) - MIN(first_send) AS span FROM exchange WHERE candidate = {}",
+        quote(candidate)
+    );
+    Ok(engine.rows(&sql, |c| c.count("span"))?.first().copied().unwrap_or(0))
+}
+
 pub fn counts(engine: &Engine, candidate: &str) -> Result<Counts> {
     let rows = engine.rows(include_str!("count.sql"), |c| {
         let counts = Counts {
@@ -131,7 +141,7 @@ pub fn percentiles(engine: &Engine, candidate: &str, sorted: &[i64]) -> Result<V
     PERCENTILES
         .into_iter()
         .map(|p| {
-            let q = stats::quantile(sorted, p);
+            let q = quantile(sorted, p);
             let requests = q.value.map_or(Ok(Vec::new()), |value| at_rank(engine, candidate, value))?;
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 100")]
             let percentile = (p * 100.0).round() as u32;
@@ -165,7 +175,7 @@ fn at_rank(engine: &Engine, candidate: &str, value: i64) -> Result<Vec<Request>>
 pub fn stated(engine: &Engine, candidate: &str) -> Result<Vec<Stated>> {
     let all = engine.rows(include_str!("stated.sql"), |c| {
         let n = c.count("n")?;
-        let enough = usize::try_from(n).unwrap_or(0) >= stats::min_n(0.95);
+        let enough = usize::try_from(n).unwrap_or(0) >= min_n(0.95, LEVEL);
         let row = Stated {
             definition: c.text("definition")?,
             n,

@@ -1,7 +1,8 @@
 //! Groups: in which part of the population slow exchanges gather.
 
 use crate::error::Result;
-use crate::stats;
+use crate::stats::wilson::wilson;
+use crate::stats::{Interval, LEVEL, bh, fisher};
 use crate::store::Engine;
 use crate::trial::Dimension;
 use serde::Serialize;
@@ -22,7 +23,7 @@ pub struct Group {
     /// Slow ones.
     pub slow: i64,
     /// 95 % Wilson interval of the slow share.
-    pub slow_rate: (f64, f64),
+    pub slow_rate: Option<Interval>,
     /// Share of all slow exchanges that are in the group.
     pub of_slow: f64,
     /// Slow share of the group over that of the whole.
@@ -51,16 +52,15 @@ pub fn groups(engine: &Engine, candidate: &str, dimensions: &[Dimension]) -> Res
             let ratio = |k: i64, of: i64| if of > 0 { k as f64 / of as f64 } else { 0.0 };
             let tested = n >= MIN_N && slow >= MIN_SLOW && n < all;
             let p = tested.then(|| {
-                let (rest, rest_slow) = (all - n, all_slow - slow);
                 let u = i64::unsigned_abs;
-                stats::fisher_enrichment(u(slow), u(n - slow), u(rest_slow), u(rest - rest_slow))
+                fisher::enrichment(u(slow), u(n), u(all_slow), u(all))
             });
             groups.push(Group {
                 dimension: dimension.as_str(),
                 value,
                 n,
                 slow,
-                slow_rate: stats::wilson(slow.unsigned_abs(), n.unsigned_abs(), 0.95),
+                slow_rate: wilson(slow.unsigned_abs(), n.unsigned_abs(), LEVEL),
                 of_slow: ratio(slow, all_slow),
                 lift: if all_slow > 0 { ratio(slow, n) / ratio(all_slow, all) } else { 0.0 },
                 q: p,
@@ -68,7 +68,7 @@ pub fn groups(engine: &Engine, candidate: &str, dimensions: &[Dimension]) -> Res
         }
     }
     let tested: Vec<f64> = groups.iter().filter_map(|g| g.q).collect();
-    let mut adjusted = stats::benjamini_hochberg(&tested).into_iter();
+    let mut adjusted = bh::adjusted(&tested).into_iter();
     for group in groups.iter_mut().filter(|g| g.q.is_some()) {
         group.q = adjusted.next();
     }
@@ -83,7 +83,7 @@ pub fn groups(engine: &Engine, candidate: &str, dimensions: &[Dimension]) -> Res
 
 fn column(dimension: Dimension) -> &'static str {
     match dimension {
-        Dimension::Window => "block",
+        Dimension::Window => "time_window",
         other => other.as_str(),
     }
 }

@@ -1,9 +1,9 @@
 -- population: the exchanges a candidate is judged on, each with its buckets, block of time and whether it was slow.
--- Declared warm-up is left out and counted apart. {input}, {output}: bucket cases; {window}: ns of a block.
+-- Declared warm-up is left out and counted apart. {input}, {output}: bucket cases; {window}: ns of a time window.
 SELECT
   e.candidate, e.row, e.ttft_ns, e.kind, e.outcome, e.attempts,
   e.ttft_ns > t.slow_ns AS slow,
-  e.first_send - e.first_send % {window} AS block,
+  e.first_send - e.first_send % t.block_ns AS block, e.first_send - e.first_send % {window} AS time_window,
   {input} AS input, {output} AS output,
   COALESCE(e.model, '') AS model, COALESCE(e.caller, '') AS caller, COALESCE(e.class, '') AS class,
   COALESCE(e.instance, '') AS instance, COALESCE(CAST(e.status AS VARCHAR), '') AS status,

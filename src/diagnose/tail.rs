@@ -2,10 +2,11 @@
 //!
 //! The excess of a slow exchange in a stage is its time there minus the mean of the exchanges that were not slow
 //! and have the same input and output bucket. Shares of the excess carry a 95 % interval from resampling blocks of
-//! time, because neighbours in time are not independent (`stats::block_bootstrap`), widened by what clocks leave open.
+//! time, because neighbours in time are not independent ([`bootstrap`]), widened by what clocks leave open.
 
 use crate::error::Result;
-use crate::stats;
+use crate::stats::wilson::wilson;
+use crate::stats::{Interval, LEVEL, bootstrap};
 use crate::store::Engine;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -71,7 +72,7 @@ pub struct Tail {
     /// Slow ones.
     pub slow: i64,
     /// 95 % Wilson interval of the slow share.
-    pub slow_rate: Option<(f64, f64)>,
+    pub slow_rate: Option<Interval>,
     /// How many slow exchanges had which baseline: matched, pooled, none.
     pub baselines: BTreeMap<&'static str, i64>,
     /// Share of exchanges joined with a gateway record.
@@ -165,9 +166,12 @@ impl Tail {
                 *excess += i128::from(part) - expected;
             }
         }
-        let blocks: Vec<Vec<i128>> = blocks.into_values().map(|b| b.to_vec()).collect();
-        let shares = stats::block_bootstrap(&blocks, PARTS.len());
-        let excess: i128 = blocks.iter().flatten().sum();
+        let excess: i128 = blocks.values().flatten().sum();
+        let blocks: Vec<Vec<i64>> = blocks
+            .into_values()
+            .map(|block| block.iter().map(|ns| i64::try_from(*ns).unwrap_or(i64::MAX)).collect())
+            .collect();
+        let shares = bootstrap::shares(&blocks).unwrap_or_default();
         let spread: i64 = cells.iter().filter(|c| c.slow).map(|c| c.spread).sum();
         let loose = share(i128::from(spread), excess).unwrap_or(0.0) / 2.0;
         let (ttft_all, ttft_tail) =
@@ -177,14 +181,15 @@ impl Tail {
             .enumerate()
             .map(|(at, stage)| {
                 let clock = if matches!(*stage, "ingress" | "transport") { loose } else { 0.0 };
-                let interval = shares.get(at).copied().flatten();
+                let excess = shares.get(at);
+                let interval = excess.and_then(|share| share.interval);
                 StageShare {
                     stage,
                     of_all: share(all.parts[at], i128::from(ttft_all)),
                     of_tail: share(tail.parts[at], i128::from(ttft_tail)),
-                    of_excess: interval.map(|s| s.share),
-                    excess_low: interval.map(|s| s.low - clock),
-                    excess_high: interval.map(|s| s.high + clock),
+                    of_excess: excess.map(|share| share.point),
+                    excess_low: interval.map(|i| i.low - clock),
+                    excess_high: interval.map(|i| i.high + clock),
                     tail_mean_ns: (tail.n > 0).then(|| i64::try_from(tail.parts[at] / tail.n).unwrap_or(i64::MAX)),
                 }
             })
@@ -193,7 +198,7 @@ impl Tail {
         Tail {
             n,
             slow,
-            slow_rate: (n > 0).then(|| stats::wilson(slow.unsigned_abs(), n.unsigned_abs(), 0.95)),
+            slow_rate: wilson(slow.unsigned_abs(), n.unsigned_abs(), LEVEL),
             baselines,
             gateway_coverage: part(count(&|c| c.gateway), n),
             engine_coverage: part(count(&|c| c.engine), n),

@@ -3,7 +3,8 @@
 //! A stage is named when the low end of its excess share lies above the high end of the next, engine evidence
 //! joins at least 95 % of the slow exchanges, and no more than 10 % of their time is covered by nobody. Time
 //! inside the engine's own TTFT that the engine does not explain (`engine_rest`) has an owner, so it does not
-//! silence the verdict; it is added to the runner-up instead, and the word is `supported` only if the order holds.
+//! silence the verdict; it is added to the runner-up instead: `supported` if the order holds at
+//! the ends of the intervals, `suggestive` if it holds at the points, else no stage is named.
 
 use super::figure::Counts;
 use super::tail::{PARTS, StageShare, Tail};
@@ -135,25 +136,32 @@ pub fn verdict(counts: &Counts, tail: &Tail, slow_ns: Option<i64>) -> Verdict {
         .stages
         .iter()
         .filter(|s| !matches!(s.stage, "unattributed" | "engine_rest"))
-        .filter_map(|s| Some((s, s.of_excess?, s.excess_low?, s.excess_high?)))
+        .filter_map(|s| Some((s, s.of_excess?, s.excess_low.unwrap_or(f64::MIN), s.excess_high.unwrap_or(f64::MAX))))
         .collect();
     stages.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| order(a.0.stage).cmp(&order(b.0.stage))));
-    let [(first, share, low, high), (second, _, _, next), ..] = stages.as_slice() else {
+    let [(first, share, low, _), (second, runner_share, _, next), ..] = stages.as_slice() else {
         return insufficient(Reason::TooFewSlow);
     };
-    let rest = tail.stage("engine_rest").and_then(|s| s.excess_high).unwrap_or(0.0).max(0.0);
+    let rest = tail.stage("engine_rest").filter(|s| s.of_excess.is_some());
+    let rest_point = rest.and_then(|s| s.of_excess).unwrap_or(0.0).max(0.0);
+    let rest_high = rest.map_or(0.0, |s| s.excess_high.unwrap_or(f64::MAX)).max(0.0);
     let mut missing = Vec::new();
     if low <= next {
         missing.push(Reason::Overlap);
-    } else if *low <= next.max(0.0) + rest {
+    }
+    if *low <= next.max(0.0) + rest_high && rest_point > 0.0 {
         missing.push(Reason::EngineRest);
+    }
+    // Not even the points put the stage first once the engine's unexplained time goes to the runner-up.
+    if !missing.is_empty() && *share <= runner_share.max(0.0) + rest_point {
+        return bare(Word::InsufficientEvidence, missing);
     }
     Verdict {
         word: if missing.is_empty() { Word::Supported } else { Word::Suggestive },
         stage: Some(first.stage),
         share: Some(*share),
-        interval: Some((*low, *high)),
-        runner_up: Some((second.stage, *next)),
+        interval: first.excess_low.zip(first.excess_high),
+        runner_up: second.excess_high.map(|high| (second.stage, high)),
         slow: tail.slow,
         n: tail.n,
         missing,
@@ -207,8 +215,10 @@ mod tests {
         assert_eq!(judge(&clear), (Word::Supported, Some("queue"), vec![]));
         let close = tail(&[("queue", 0.5, 0.1), ("prefill", 0.45, 0.1)], 1.0);
         assert_eq!(judge(&close), (Word::Suggestive, Some("queue"), vec![Reason::Overlap]));
-        let rest = tail(&[("queue", 0.48, 0.02), ("prefill", 0.32, 0.02), ("engine_rest", 0.2, 0.01)], 1.0);
+        let rest = tail(&[("queue", 0.58, 0.06), ("prefill", 0.25, 0.02), ("engine_rest", 0.27, 0.01)], 1.0);
         assert_eq!(judge(&rest), (Word::Suggestive, Some("queue"), vec![Reason::EngineRest]));
+        let tie = tail(&[("queue", 0.38, 0.02), ("prefill", 0.32, 0.02), ("engine_rest", 0.3, 0.01)], 1.0);
+        assert_eq!(judge(&tie), (Word::InsufficientEvidence, None, vec![Reason::EngineRest]));
     }
 
     #[test]

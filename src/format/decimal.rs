@@ -47,7 +47,8 @@ pub fn to_ns(text: &str, scale: u32) -> Option<i64> {
             b'.' if !fraction => fraction = true,
             b'e' | b'E' if any => {
                 let exponent = std::str::from_utf8(&digits[at + 1..]).ok()?;
-                power += exponent.strip_prefix('+').unwrap_or(exponent).parse::<i32>().ok()?;
+                let exponent = exponent.strip_prefix('+').unwrap_or(exponent).parse::<i32>().ok()?;
+                power = power.checked_add(exponent)?;
                 at = digits.len();
                 continue;
             }
@@ -103,6 +104,7 @@ mod tests {
         assert_eq!(to_ns(&"9".repeat(40), NS), None);
         assert_eq!(to_ns("1e-400", S), Some(0));
         assert_eq!(to_ns("0e999999", S), Some(0));
+        assert_eq!((to_ns("1e2147483647", S), to_ns("1.5e-2147483648", S)), (None, None));
         for bad in ["", "-", ".", "1.2.3", "1e", "inf", "0x1", " 1"] {
             assert_eq!(to_ns(bad, S), None, "{bad}");
         }

@@ -1,4 +1,4 @@
-//! HAProxy log written as JSON lines by a `log-format`: the gateway's view of each attempt.
+//! `HAProxy` log written as JSON lines by a `log-format`: the gateway's view of each attempt.
 //!
 //! Timers are milliseconds; -1 means that the stage was never reached. `accept_epoch` + `accept_ms` is when the
 //! connection was accepted, or, on a connection kept alive, when the request before it ended: it can lie seconds
@@ -18,10 +18,10 @@ use crate::row::{Hop, Outcome, Request, RequestKey, Rows};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-/// HAProxy counts whole milliseconds.
+/// `HAProxy` counts whole milliseconds.
 const STEP_NS: i64 = 1_000_000;
 
-/// The HAProxy log as JSON lines.
+/// The `HAProxy` log as JSON lines.
 pub struct HaproxyAccess;
 
 impl Format for HaproxyAccess {
@@ -207,7 +207,7 @@ fn possible(r: &Record, active: i64, line: &Line, rows: &mut Rows) -> bool {
     false
 }
 
-/// `C…` means that the client gave up; any state but `--` and `L…` (answered by HAProxy itself) spoils a 2xx.
+/// `C…` means that the client gave up; any state but `--` and `L…` (answered by `HAProxy` itself) spoils a 2xx.
 fn outcome(status: Option<i64>, state: Option<&str>) -> Outcome {
     let by = state.and_then(|state| state.chars().next());
     match (status.map_or(Outcome::Error, Outcome::from_http), by) {

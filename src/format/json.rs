@@ -39,8 +39,21 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// A string field, borrowed unless it holds escapes.
-pub type Text<'a> = Option<Cow<'a, str>>;
+/// A string, borrowed unless it holds escapes. (Serde borrows a `Cow` only where it stands alone.)
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl std::ops::Deref for Borrowed<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A string field.
+pub type Text<'a> = Option<Borrowed<'a>>;
 
 /// The text of a field, `None` when absent, "" or "-".
 #[must_use]

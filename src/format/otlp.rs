@@ -197,6 +197,12 @@ impl<'a, 'r> Sink<'a, 'r> {
         Sink { cx, rows, place, resource, clock, scope: Cow::Borrowed(""), undefined: false }
     }
 
+    /// The place of the span that comes next.
+    #[must_use]
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
     /// Whose spans come next.
     pub fn resource(&mut self, resource: Resource<'a>) {
         self.clock = resource.clock(self.cx);

@@ -3,11 +3,11 @@
 //! `{"resourceSpans":[{"resource":…,"scopeSpans":[{"scope":…,"spans":[…]}]}]}`; ids in hex of either case, 64-bit
 //! integers as strings or numbers, enums as integers or names. `otlp_json_document` is the same over many lines.
 
-use super::otlp::Sink;
-use super::otlp::json::{Export, is_lines};
-use super::{Context, Format, Match, Reader, json};
+use super::otlp::json::is_lines;
+use super::otlp::{self, Sink};
+use super::{Context, Format, Line, Match, Reader, json};
 use crate::input::Head;
-use crate::row::Hop;
+use crate::row::{Hop, Rows};
 
 /// OTLP/JSON lines.
 pub struct OtlpJson;
@@ -31,10 +31,17 @@ impl Format for OtlpJson {
 
     fn reader(&self, cx: &Context) -> Reader {
         let cx = cx.clone();
-        Reader::Lines(Box::new(move |line, rows| match json::record::<Export>(line.text) {
-            Ok(export) => export.read(&mut Sink::new(&cx, line.place.line, rows)),
-            Err((code, detail)) => line.refuse(rows, code, &detail),
-        }))
+        Reader::Lines(Box::new(move |line, rows| read(&cx, line, rows)))
+    }
+}
+
+fn read(cx: &Context, line: Line, rows: &mut Rows) {
+    let mut text = serde_json::Deserializer::from_str(line.text);
+    let mut sink = Sink::new(cx, line.place.line, rows);
+    if let Err(error) = otlp::json::read(&mut text, &mut sink).and_then(|()| text.end()) {
+        let (code, detail) = json::complaint(&error);
+        let place = sink.place();
+        Line { place, ..line }.refuse(rows, code, &detail);
     }
 }
 
@@ -158,7 +165,10 @@ mod tests {
     fn impossible_values_are_said_and_left_out() {
         let backwards = r#","endTimeUnixNano":"1""#;
         let twice = read(&OtlpJson, &line(backwards));
-        assert_eq!(twice.findings()[0], "1 duplicate-key duplicate field `endTimeUnixNano`");
+        assert_eq!(
+            twice.findings()[0],
+            "1 duplicate-key duplicate field `endTimeUnixNano` at line 1 column 193"
+        );
         let backwards = line("").replace("1000000001000000000", "999999999999999999");
         let read = |text: &str| read(&OtlpJson, text);
         let detail = "1 value-impossible end 999999999999999999 < start 1000000000000000000; end left out";
@@ -188,6 +198,29 @@ mod tests {
         let read = read(&OtlpJson, &other);
         assert_eq!(read.findings(), ["1 definition-unknown gen_ai.latency.* of scope ``; left out"]);
         assert_eq!((read.rows(Table::Measure, &["line"]).len(), marks(&read).len()), (0, 2));
+    }
+
+    #[test]
+    fn whose_spans_they_are_may_stand_after_them() {
+        let resource = r#"{"attributes":[{"key":"service.instance.id","value":{"stringValue":"a\u0062"}}]}"#;
+        let scope = r#""scope":{"name":"vllm.tracing.otel"}"#;
+        let text = line(&latencies(&[("e2e", "0.5")])).replace("llm_request", "x");
+        let spans = text.trim_end().strip_suffix("}]}]}]}").unwrap();
+        let text = format!(r#"{spans}}}],{scope}}}],"resource":{resource}}}]}}"#);
+        let read = read(&OtlpJson, &text);
+        assert_eq!(read.findings(), [""; 0]);
+        assert_eq!(read.rows(Table::Request, &["instance"]), ["ab"]);
+        assert_eq!(read.rows(Table::Mark, &["clock"])[0], "epoch:otlp:ab");
+        assert_eq!(read.rows(Table::Measure, &["definition", "duration_ns"]), ["vllm.e2e|500000000"]);
+    }
+
+    #[test]
+    fn a_cut_line_keeps_its_whole_spans() {
+        let second = VLLM.lines().nth(1).unwrap();
+        let read = read(&OtlpJson, &second[..second.len() / 2]);
+        assert_eq!(read.counts(), (1, 1));
+        assert!(read.findings()[0].starts_with("1 truncated EOF while parsing"));
+        assert_eq!(read.rows(Table::Finding, &["item"]), ["1"]);
     }
 
     #[test]

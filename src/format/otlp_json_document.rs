@@ -1,7 +1,7 @@
 //! OTLP/JSON traces in one pretty-printed object, or several after each other: `otlp_json` over many lines.
 
-use super::otlp::Sink;
-use super::otlp::json::{Export, is_lines, opens};
+use super::otlp::json::{is_lines, opens};
+use super::otlp::{self, Sink};
 use super::{Context, Format, Match, Reader, json};
 use crate::finding::{Code, Place};
 use crate::input::Head;
@@ -38,14 +38,15 @@ fn read(cx: &Context, bytes: &[u8], rows: &mut Rows) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return rows.refuse(Code::TextInvalid, Place::FILE, "not UTF-8");
     };
+    let mut text = serde_json::Deserializer::from_str(text);
     let mut sink = Sink::new(cx, 1, rows);
-    for export in serde_json::Deserializer::from_str(text).into_iter::<Export>() {
-        match export {
-            Ok(export) => export.read(&mut sink),
-            Err(error) => {
-                let (code, detail) = json::complaint(&error);
-                return sink.refuse(if error.is_eof() { Code::Truncated } else { code }, &detail);
-            }
+    loop {
+        if let Err(error) = otlp::json::read(&mut text, &mut sink) {
+            let (code, detail) = json::complaint(&error);
+            return sink.refuse(if error.is_eof() { Code::Truncated } else { code }, &detail);
+        }
+        if text.end().is_ok() {
+            return;
         }
     }
 }

@@ -275,8 +275,6 @@ fn instant(t: u64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::json::record;
-    use crate::format::otlp::json::Export;
     use crate::format::testing::context;
     use proptest::prelude::*;
 
@@ -298,7 +296,8 @@ mod tests {
         let lines = include_str!("../../samples/otlp_json/vllm.otlp.jsonl");
         for (line, payload) in lines.lines().zip([FIRST, SECOND]) {
             let mut json = Rows::default();
-            record::<Export>(line).unwrap().read(&mut Sink::new(&context(&OtlpProto), 1, &mut json));
+            let mut text = serde_json::Deserializer::from_str(line);
+            otlp::json::read(&mut text, &mut Sink::new(&context(&OtlpProto), 1, &mut json)).unwrap();
             let mut proto = rows_of(payload);
             assert!(proto.read > 0);
             assert_eq!(json.take("c", "s").unwrap().parts, proto.take("c", "s").unwrap().parts);

@@ -52,12 +52,12 @@ definitions! {
     "nginx.upstream_connect" Gateway "connect": "connect to the upstream begun" => "connected", queue None;
     "nginx.upstream_header" Gateway "header": "connect to the upstream begun" => "response header received (not the first token)", queue None;
     // HAProxy timers, ms: configuration manual section 8.4.
-    "haproxy.request" Gateway "request": "connection accepted" => "request headers complete", queue None;
+    "haproxy.request" Gateway "request": "first byte of the request" => "request headers complete", queue None;
     "haproxy.wait" Gateway "wait": "request complete" => "left the proxy's queues", queue Some(false);
     "haproxy.connect" Gateway "connect": "connect to the server begun" => "connected", queue None;
     "haproxy.response" Gateway "header": "connected to the server" => "response header received (not the first token)", queue None;
-    "haproxy.active" Gateway "active": "request headers complete" => "last byte sent", queue Some(true);
-    "haproxy.total" Gateway "e2e": "connection accepted" => "connection closed", queue Some(true);
+    "haproxy.active" Gateway "e2e": "first byte of the request" => "last byte sent", queue Some(true);
+    "haproxy.total" Gateway "connection": "connection accepted, idle time of a kept connection included" => "last byte sent", queue Some(true);
     // vLLM span llm_request, seconds; vllm/v1/metrics and design/metrics.
     "vllm.ttft" Engine "ttft": "arrival at the API server" => "first token seen by the API server", queue Some(true);
     "vllm.queue" Engine "queue": "request taken in by the engine core" => "most recent scheduling", queue Some(true);

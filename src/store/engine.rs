@@ -45,9 +45,10 @@ impl Engine {
     /// # Errors
     /// The engine refuses the settings.
     pub fn fence(&self, store: &Store) -> Result<()> {
-        let folder = quote(&store.tables().to_string_lossy());
+        let folders = [store.tables(), store.ledger()].map(|f| quote(&format!("{}/", f.to_string_lossy())));
         self.execute(&format!(
-            "SET allowed_directories = [{folder}]; SET enable_external_access = false; SET lock_configuration = true"
+            "SET allowed_directories = [{}]; SET enable_external_access = false; SET lock_configuration = true",
+            folders.join(", ")
         ))
     }
 

@@ -339,7 +339,14 @@ fn preview(head: &Head) -> String {
     }) else {
         return "binary content".to_owned();
     };
-    let keys: Vec<&str> = text.split('"').skip(1).step_by(2).filter(|k| k.len() < 40).take(8).collect();
+    let quoted: Vec<&str> = text.split('"').collect();
+    let keys: Vec<&str> = quoted
+        .windows(2)
+        .skip(1)
+        .filter(|pair| pair[0].len() < 40 && pair[1].trim_start().starts_with(':'))
+        .map(|pair| pair[0])
+        .take(8)
+        .collect();
     match head.first_byte() {
         Some(b'{' | b'[') => format!("JSON with keys {}", keys.join(", ")),
         Some(_) if text.bytes().any(|b| b == 0) || text.is_empty() => "binary content".to_owned(),

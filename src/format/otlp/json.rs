@@ -1,18 +1,21 @@
-//! OTLP/JSON: export requests as text, walked span by span.
+//! OTLP/JSON: export requests as text, walked span by span in one pass.
 
 use super::{Attributed, Attributes, Resource, Sink, Span, Value, id};
-use crate::finding::Code;
 use crate::format::decimal;
-use crate::format::elements::{Elements, each};
+use crate::format::elements::Elements;
 use crate::format::json::{self, Raw};
 use crate::input::Head;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::de::StrRead;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::fmt;
 
 /// Whether each line is an export request: one of the first is, or the first is longer than the head.
 pub fn is_lines(head: &Head) -> bool {
-    let export = |line: &str| json::record::<Export>(line).is_ok_and(|e| e.resource_spans.is_some());
+    let export = |line: &str| json::record::<Export>(line).is_ok();
     let text = head.bytes.trim_ascii();
     head.lines().take(20).any(export) || (opens(text) && !text.contains(&b'\n'))
 }
@@ -23,35 +26,126 @@ pub fn opens(text: &[u8]) -> bool {
     inner.is_some_and(|inner| inner.starts_with(br#""resourceSpans""#))
 }
 
-/// One export request. Its arrays are kept as text and walked element by element: memory does not grow with them.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Export<'a> {
-    #[serde(borrow)]
-    resource_spans: Option<&'a RawValue>,
+/// Reads one export request, handing every span to `sink` as soon as it is whole: memory does not grow with it.
+///
+/// # Errors
+/// What ended it early; the spans before were read.
+pub fn read<'a>(
+    text: &mut serde_json::Deserializer<StrRead<'a>>,
+    sink: &mut Sink<'a, '_>,
+) -> serde_json::Result<()> {
+    Walk { sink, level: Level::Export }.deserialize(text)
 }
 
+/// What tells an export request from other records.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResourceSpans<'a> {
-    #[serde(borrow)]
-    resource: Option<ResourceRecord<'a>>,
-    #[serde(borrow)]
-    scope_spans: Option<&'a RawValue>,
+struct Export<'a> {
+    #[serde(borrow, rename = "resourceSpans")]
+    _spans: &'a RawValue,
 }
 
+/// How deep in a request: the request, then the spans of one resource, then those of one scope, then one span.
+#[derive(Clone, Copy, PartialEq)]
+enum Level {
+    Export,
+    Resource,
+    Scope,
+    Span,
+}
+
+impl Level {
+    /// The key that says whose the spans are, the key that holds them, and what it holds.
+    fn keys(self) -> (&'static str, &'static str, Level) {
+        match self {
+            Level::Export => ("", "resourceSpans", Level::Resource),
+            Level::Resource => ("resource", "scopeSpans", Level::Scope),
+            Level::Scope | Level::Span => ("scope", "spans", Level::Span),
+        }
+    }
+}
+
+/// Walks an object of a level, or an array of them.
+struct Walk<'s, 'a, 'r> {
+    sink: &'s mut Sink<'a, 'r>,
+    level: Level,
+}
+
+impl<'de> DeserializeSeed<'de> for Walk<'_, 'de, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        match self.level {
+            Level::Export => deserializer.deserialize_map(self),
+            _ => deserializer.deserialize_any(self),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Walk<'_, 'de, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(if self.level == Level::Export { "an object" } else { "an object or an array of them" })
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        let Walk { sink, level } = self;
+        while elements.next_element_seed(Walk { sink: &mut *sink, level })?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Walk { sink, level } = self;
+        if level == Level::Span {
+            sink.span(SpanRecord::deserialize(MapAccessDeserializer::new(map))?.view());
+            return Ok(());
+        }
+        let (whose, holds, inner) = level.keys();
+        let (mut told, mut seen, mut early) = (level == Level::Export, false, None);
+        if level == Level::Resource {
+            sink.resource(Resource::default());
+        }
+        sink.scope(None);
+        while let Some(Key(key)) = map.next_key()? {
+            if key == holds && told {
+                seen = true;
+                map.next_value_seed(Walk { sink: &mut *sink, level: inner })?;
+            } else if key == holds {
+                // The spans stand before whose they are: they wait.
+                early = map.next_value::<Option<&RawValue>>()?;
+            } else if key == whose && level == Level::Resource {
+                told = true;
+                sink.resource(map.next_value::<Option<ResourceRecord>>()?.unwrap_or_default().attributes.0);
+            } else if key == whose {
+                told = true;
+                sink.scope(map.next_value::<Option<Scope>>()?.and_then(|scope| string(scope.name.0)));
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        if let Some(spans) = early {
+            let walk = Walk { sink, level: inner };
+            walk.deserialize(&mut serde_json::Deserializer::from_str(spans.get()))
+                .map_err(A::Error::custom)?;
+        } else if level == Level::Export && !seen {
+            return Err(A::Error::missing_field(holds));
+        }
+        Ok(())
+    }
+}
+
+/// A key, borrowed unless it holds escapes.
 #[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[derive(Default, Deserialize)]
 struct ResourceRecord<'a> {
     #[serde(borrow, default)]
     attributes: Folded<Resource<'a>>,
-}
-
-#[derive(Deserialize)]
-struct ScopeSpans<'a> {
-    #[serde(borrow)]
-    scope: Option<Scope<'a>>,
-    #[serde(borrow)]
-    spans: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -98,24 +192,6 @@ struct Attribute<'a> {
     value: Option<&'a RawValue>,
 }
 
-impl<'a> Export<'a> {
-    /// Hands every span to `sink`. What is not as it should be is refused there, and the rest is read.
-    pub fn read(&self, sink: &mut Sink<'a, '_>) {
-        let Some(resource_spans) = self.resource_spans else {
-            return sink.refuse(Code::RecordShape, "no resourceSpans: not an export of traces");
-        };
-        walk(resource_spans, sink, |sink, of: ResourceSpans| {
-            sink.resource(of.resource.map(|r| r.attributes.0).unwrap_or_default());
-            let Some(scope_spans) = of.scope_spans else { return };
-            walk(scope_spans, sink, |sink, of: ScopeSpans| {
-                sink.scope(of.scope.and_then(|scope| string(scope.name.0)));
-                let Some(spans) = of.spans else { return };
-                walk(spans, sink, |sink, span: SpanRecord| sink.span(span.view()));
-            });
-        });
-    }
-}
-
 impl<'a> SpanRecord<'a> {
     fn view(self) -> Span<'a> {
         let mut attributes = self.attributes.0;
@@ -138,19 +214,6 @@ impl<'a> SpanRecord<'a> {
             failed: matches!(self.status.and_then(|s| s.code.text()), Some("2" | "STATUS_CODE_ERROR")),
             attributes,
         }
-    }
-}
-
-/// Reads an array element by element; refuses the rest of it in `sink` where an element is not a `T`.
-fn walk<'a, 's, T: Deserialize<'a>>(
-    array: &'a RawValue,
-    sink: &mut Sink<'a, 's>,
-    mut read: impl FnMut(&mut Sink<'a, 's>, T),
-) {
-    if let Err(error) = each(array, |element| read(sink, element)) {
-        let (code, detail) = json::complaint(&error);
-        // The column is one within this array, which a person cannot find.
-        sink.refuse(code, detail.split(" at line ").next().unwrap_or_default());
     }
 }
 
