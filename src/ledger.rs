@@ -135,6 +135,9 @@ fn inputs_digest(sources: &[SourceRow], cold_first: i64) -> String {
         include_str!("ledger/instant.sql"),
         include_str!("ledger/stated.sql"),
         include_str!("ledger/attempt.sql"),
+        include_str!("ledger/link.sql"),
+        include_str!("ledger/index.sql"),
+        include_str!("ledger/cold.sql"),
         include_str!("ledger/retry.sql"),
         include_str!("ledger/joined.sql"),
         include_str!("ledger/order.sql"),
@@ -176,13 +179,21 @@ fn link(engine: &Engine) -> Result<()> {
     let (how, on) = LINKS[0];
     engine.execute(&format!("CREATE TABLE link AS {}", sql(how, on)))?;
     for (how, on) in &LINKS[1..] {
-        engine.execute("DELETE FROM unlinked WHERE row IN (SELECT row FROM link)")?;
-        if count(engine, "SELECT COUNT(*) FROM unlinked")? == 0 {
-            break;
+        if none_left(engine)? {
+            return Ok(());
         }
         engine.execute(&format!("INSERT INTO link {}", sql(how, on)))?;
     }
-    Ok(())
+    if none_left(engine)? {
+        return Ok(());
+    }
+    engine.execute(concat!("INSERT INTO link ", include_str!("ledger/index.sql")))
+}
+
+/// Takes the rows tied so far out of `unlinked`; whether that was all.
+fn none_left(engine: &Engine) -> Result<bool> {
+    engine.execute("DELETE FROM unlinked WHERE row IN (SELECT row FROM link)")?;
+    Ok(count(engine, "SELECT COUNT(*) FROM unlinked")? == 0)
 }
 
 /// What joining and nesting contradicted, as findings with their arithmetic.
@@ -201,7 +212,7 @@ fn contradictions(engine: &Engine) -> Result<Vec<Finding>> {
 }
 
 /// First cell of a query that gives one integer.
-pub(crate) fn count(engine: &Engine, sql: &str) -> Result<i64> {
+fn count(engine: &Engine, sql: &str) -> Result<i64> {
     let batches = engine.query(sql)?;
     let cell = batches.first().and_then(|b| b.column(0).as_primitive_opt::<Int64Type>().map(|c| c.value(0)));
     cell.ok_or_else(|| Error::run(format!("a count came back empty: {sql}")))

@@ -149,9 +149,9 @@ pub struct Span<'a> {
     /// The trace it belongs to.
     pub trace_id: Option<Cow<'a, str>>,
     /// Its own id.
-    pub span_id: Option<Cow<'a, str>>,
+    pub id: Option<Cow<'a, str>>,
     /// The span that called it.
-    pub parent_span_id: Option<Cow<'a, str>>,
+    pub parent_id: Option<Cow<'a, str>>,
     /// What was done.
     pub name: Option<Cow<'a, str>>,
     /// Whether its kind is SERVER.
@@ -222,7 +222,7 @@ impl<'a, 'r> Sink<'a, 'r> {
 
     /// Adds one span.
     pub fn span(&mut self, mut span: Span) {
-        if span.trace_id.is_none() || span.span_id.is_none() {
+        if span.trace_id.is_none() || span.id.is_none() {
             return self.refuse(Code::RecordShape, "no traceId of 32 hex digits, or no spanId of 16");
         }
         if let (Some(start), Some(end)) = (span.start_ns, span.end_ns)
@@ -291,9 +291,10 @@ impl<'a, 'r> Sink<'a, 'r> {
 
     fn gateway(&mut self, span: &Span) {
         let status = span.attributes.status;
-        let outcome = match status {
-            _ if span.failed => Outcome::Error,
-            Some(status) => Outcome::from_http(status),
+        // The HTTP status says more than the span's: a request turned away is not a failure of the server.
+        let outcome = match status.map(Outcome::from_http) {
+            Some(Outcome::Ok) | None if span.failed => Outcome::Error,
+            Some(outcome) => outcome,
             None => Outcome::Ok,
         };
         let request = Request { instance: self.resource.service.as_deref(), status, outcome, ..ids(span) };
@@ -343,8 +344,8 @@ impl<'a, 'r> Sink<'a, 'r> {
 fn ids<'s>(span: &'s Span) -> Request<'s> {
     Request {
         trace_id: span.trace_id.as_deref(),
-        span_id: span.span_id.as_deref(),
-        parent_span_id: span.parent_span_id.as_deref(),
+        span_id: span.id.as_deref(),
+        parent_span_id: span.parent_id.as_deref(),
         ..Request::default()
     }
 }
@@ -355,4 +356,44 @@ fn duration(span: &Span) -> Option<i64> {
 
 fn cut(name: &str) -> &str {
     &name[..name.floor_char_boundary(NAME_BYTES)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::otlp_json::OtlpJson;
+    use crate::format::testing::context;
+    use crate::row::Table;
+
+    #[test]
+    fn ids_are_lower_case_hex_of_their_length_and_not_all_zero() {
+        assert_eq!(id("EEE19b7ec3c1b174", 16).as_deref(), Some("eee19b7ec3c1b174"));
+        assert!(matches!(id("eee19b7ec3c1b174", 16), Some(Cow::Borrowed(_))));
+        for bad in ["", "eee19b7ec3c1b17", "eee19b7ec3c1b17g", "0000000000000000", "7uGbfsPBsXQ="] {
+            assert_eq!(id(bad, 16), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_request_turned_away_at_the_gateway_is_rejected_whatever_the_span_says() {
+        let outcome = |status, failed, hop| {
+            let (mut rows, cx) = (Rows::default(), Context { hop, ..context(&OtlpJson) });
+            let attributes = Attributes { status, ..Attributes::default() };
+            let (trace_id, id) = (id("5b8efff798038103d269b633813fc60c", 32), id("eee19b7ec3c1b174", 16));
+            let span = Span { trace_id, id, server: true, failed, attributes, ..Span::default() };
+            Sink::new(&cx, 1, &mut rows).span(span);
+            let tables = rows.take("c", "s").unwrap();
+            let (_, batch) = tables.parts.into_iter().find(|(table, _)| *table == Table::Request).unwrap();
+            let cell = |name| {
+                let column = batch.column_by_name(name).unwrap();
+                arrow::array::AsArray::as_string::<i32>(column).value(0).to_owned()
+            };
+            (cell("hop"), cell("outcome"))
+        };
+        let is = |hop: &str, outcome: &str| (hop.to_owned(), outcome.to_owned());
+        assert_eq!(outcome(Some(429), true, Hop::Engine), is("gateway", "rejected"));
+        assert_eq!(outcome(Some(200), true, Hop::Engine), is("gateway", "error"));
+        assert_eq!(outcome(None, true, Hop::Router), is("router", "error"));
+        assert_eq!(outcome(None, false, Hop::Router), is("router", "ok"));
+    }
 }

@@ -137,7 +137,7 @@ fn begun(bytes: &[u8], number: u64) -> Option<&[u8]> {
 fn is_export(head: &Head) -> bool {
     let span = begun(&head.bytes, 1).and_then(|m| begun(m, 2)).and_then(|m| begun(m, 2));
     let readable =
-        |m| span_of(m).is_ok_and(|s| s.trace_id.is_some() && s.span_id.is_some() && s.start_ns.is_some());
+        |m| span_of(m).is_ok_and(|s| s.trace_id.is_some() && s.id.is_some() && s.start_ns.is_some());
     let only_resource_spans = || Fields(&head.bytes).all(|f| matches!(f, Ok((1, Field::Bytes(_)))));
     span.is_some_and(readable) && (!head.whole || only_resource_spans())
 }
@@ -191,8 +191,8 @@ fn span_of(bytes: &[u8]) -> Result<Span<'_>, Fault> {
     for field in Fields(bytes) {
         match field? {
             (1, Field::Bytes(b)) => span.trace_id = id(b, 16),
-            (2, Field::Bytes(b)) => span.span_id = id(b, 8),
-            (4, Field::Bytes(b)) => span.parent_span_id = id(b, 8),
+            (2, Field::Bytes(b)) => span.id = id(b, 8),
+            (4, Field::Bytes(b)) => span.parent_id = id(b, 8),
             (5, Field::Bytes(b)) => span.name = text(b),
             (6, Field::Varint(kind)) => span.server = kind == 2,
             (7, Field::Fixed64(t)) => span.start_ns = instant(t),
