@@ -1,7 +1,7 @@
 //! Numbers and instants as text. Everything that is printed is made here, never in a template.
 
 use super::Words;
-use crate::diagnose::{CandidateDiagnosis, Word};
+use crate::diagnose::CandidateDiagnosis;
 
 /// A duration of `value` ns with three significant digits: `431 ms`, `7.25 s`, `−12.0 µs`.
 #[must_use]
@@ -59,25 +59,23 @@ pub fn instant(t_ns: i64, clock: &str) -> String {
 #[must_use]
 pub fn verdict_sentence(words: &Words, c: &CandidateDiagnosis) -> String {
     let v = &c.verdict;
-    let key = format!("verdict.{}", v.word.as_str());
-    let mut text = words.get(&key).to_owned();
-    if v.word == Word::InsufficientEvidence
-        && let Some(reason) = v.missing.first()
-    {
-        let key = format!("reason.{}", reason.as_str());
-        text = text.replace("{reason}", words.get(&key));
-    }
-    let stage = v.stage.map(|stage| words.get(&format!("stage.{stage}")).to_owned()).unwrap_or_default();
+    let name = |stage| words.get(&format!("stage.{stage}")).to_owned();
+    let stage = v.stage.map(name).unwrap_or_default();
+    let runner_up = v.runner_up.map(|(stage, _)| name(stage)).unwrap_or_default();
+    let reason = v.missing.first().map(|reason| format!("reason.{}", reason.as_str())).unwrap_or_default();
     let share = v.share.map(percent).unwrap_or_default();
     let range = v.interval.map(|(l, h)| interval(&percent(l), &percent(h))).unwrap_or_default();
-    let runner = v.runner_up.map(|(stage, _)| words.get(&format!("stage.{stage}")).to_owned()).unwrap_or_default();
-    text.replace("{stage}", &stage)
-        .replace("{share}", &share)
-        .replace("{interval}", &range)
-        .replace("{runner_up}", &runner)
-        .replace("{slow}", &v.slow.to_string())
-        .replace("{n}", &v.n.to_string())
-        .replace("{threshold}", &c.slow_ns.map(ns).unwrap_or_default())
+    let values = [
+        ("stage", stage.as_str()),
+        ("share", &share),
+        ("interval", &range),
+        ("runner_up", &runner_up),
+        ("reason", words.get(&reason)),
+        ("slow", &v.slow.to_string()),
+        ("n", &v.n.to_string()),
+        ("threshold", &c.slow_ns.map(ns).unwrap_or_default()),
+    ];
+    words.fill(&format!("verdict.{}", v.word.as_str()), &values)
 }
 
 #[cfg(test)]

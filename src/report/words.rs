@@ -59,6 +59,36 @@ impl Words {
     pub fn get<'a>(&'a self, key: &'a str) -> &'a str {
         self.0.get(key).map_or(key, String::as_str)
     }
+
+    /// The words at a key with its `{names}` filled in, each once and none inside what was filled in.
+    #[must_use]
+    pub fn fill(&self, key: &str, values: &[(&str, &str)]) -> String {
+        let mut out = String::new();
+        let mut rest = self.get(key);
+        while let Some((before, after)) = rest.split_once('{') {
+            out.push_str(before);
+            let filled = after.split_once('}').and_then(|(name, tail)| {
+                let (_, value) = values.iter().find(|(known, _)| *known == name)?;
+                Some((value, tail))
+            });
+            if let Some((value, tail)) = filled {
+                out.push_str(value);
+                rest = tail;
+            } else {
+                out.push('{');
+                rest = after;
+            }
+        }
+        out + rest
+    }
+
+    /// The words of one section by their name in it, for templates.
+    #[must_use]
+    pub fn section(&self, name: &str) -> BTreeMap<&str, &str> {
+        let inside = |key: &'_ str| key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+        let words = self.0.iter().filter(|(key, _)| inside(key));
+        words.filter_map(|(key, words)| Some((key.get(name.len() + 1..)?, words.as_str()))).collect()
+    }
 }
 
 fn flatten(path: &str, table: Table, words: &mut BTreeMap<String, String>) {
@@ -78,6 +108,7 @@ fn flatten(path: &str, table: Table, words: &mut BTreeMap<String, String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnose::{Reason, Word};
     use crate::finding::{Code, Severity};
     use crate::row::{DEFINITIONS, Hop, Outcome};
     use crate::trial::Dimension;
@@ -95,12 +126,25 @@ mod tests {
             "prefill",
             "transport",
             "unattributed",
+            "engine_rest",
         ];
         let known = ["measured", "derived", "bounded", "missing"];
         let severities = [Severity::Info, Severity::Warning, Severity::Error].map(Severity::as_str);
         let outcomes = [Outcome::Ok, Outcome::Error, Outcome::Rejected, Outcome::Cancelled, Outcome::Unknown]
             .map(Outcome::as_str);
-        let sections: [(&str, &[&str]); 8] = [
+        let words = [Word::Supported, Word::Suggestive, Word::InsufficientEvidence, Word::NothingSlow]
+            .map(Word::as_str);
+        let reasons = [
+            Reason::NoClient,
+            Reason::NoFirstToken,
+            Reason::NoEngine,
+            Reason::EngineNotJoined,
+            Reason::TooFewSlow,
+            Reason::Overlap,
+            Reason::EngineRest,
+        ]
+        .map(Reason::as_str);
+        let sections: [(&str, &[&str]); 12] = [
             ("stage", &stages),
             ("stage_help", &stages),
             ("known", &known),
@@ -109,6 +153,10 @@ mod tests {
             ("outcome", &outcomes),
             ("hop", &Hop::ALL.map(Hop::as_str)),
             ("dimension", &Dimension::ALL.map(Dimension::as_str)),
+            ("verdict", &words),
+            ("reason", &reasons),
+            ("baseline", &["matched", "pooled", "none"]),
+            ("ui", &HEADINGS),
         ];
         let codes = Code::ALL
             .iter()
@@ -116,7 +164,55 @@ mod tests {
         let definitions = DEFINITIONS.iter().map(|definition| format!("definition.{}", definition.id));
         let sections =
             sections.iter().flat_map(|(section, ids)| ids.iter().map(move |id| format!("{section}.{id}")));
-        codes.chain(definitions).chain(sections).collect()
+        codes.chain(definitions).chain(sections).chain(asked("src/cli", "\"(ui\\.[a-z-]+)\"")).collect()
+    }
+
+    /// Words of the command line that tables ask for by column, without a key in the source.
+    const HEADINGS: [&str; 12] = [
+        "already",
+        "bytes",
+        "candidate",
+        "file",
+        "format",
+        "hop",
+        "loaded",
+        "outcome",
+        "read",
+        "refused",
+        "source",
+        "title",
+    ];
+
+    /// What a pattern finds in the files of a folder of this crate.
+    fn asked(folder: &str, pattern: &str) -> BTreeSet<String> {
+        let pattern = regex::Regex::new(pattern).unwrap();
+        let files = walkdir::WalkDir::new(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(folder));
+        let texts = files.into_iter().map(Result::unwrap).filter(|entry| entry.file_type().is_file());
+        texts
+            .flat_map(|entry| {
+                let text = std::fs::read_to_string(entry.path()).unwrap();
+                pattern.captures_iter(&text).map(|found| found[1].to_owned()).collect::<Vec<_>>()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn both_languages_fill_in_the_same_values() {
+        let pattern = regex::Regex::new(r"\{[a-z_]+\}").unwrap();
+        let (en, zh) = (Words::new(Lang::En), Words::new(Lang::Zh));
+        for (key, words) in &en.0 {
+            let names =
+                |text: &str| pattern.find_iter(text).map(|m| m.as_str().to_owned()).collect::<BTreeSet<_>>();
+            assert_eq!(names(words), names(zh.get(key)), "{key}");
+        }
+    }
+
+    #[test]
+    fn values_are_filled_in_once() {
+        let words = Words(BTreeMap::from([("k".to_owned(), "{a} of {b}, {c} {".to_owned())]));
+        assert_eq!(words.fill("k", &[("a", "{b}"), ("b", "2")]), "{b} of 2, {c} {");
+        assert_eq!(words.section("k").len(), 0);
+        assert_eq!(Words::new(Lang::En).section("baseline").len(), 3);
     }
 
     #[test]
