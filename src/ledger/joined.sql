@@ -16,7 +16,9 @@ SELECT
   s.gateway_row, gi.start_ns AS gateway_start, gi.end_ns AS gateway_end, gi.step_ns AS gateway_step,
   gi.clock AS gateway_clock,
   COALESCE(gs.handshake, 0) + COALESCE(gs.wait, 0) + COALESCE(gs.connect, 0) AS gateway_wait,
-  gs.response AS gateway_response, gs.whole - gs.upstream AS gateway_around,
+  -- A proxy rounds both figures by itself, so the inner one can come out a step longer than the outer.
+  gs.response AS gateway_response,
+  CASE WHEN gs.whole < gs.upstream THEN 0 ELSE gs.whole - gs.upstream END AS gateway_around,
   s.engine_row, ei.start_ns AS engine_start, ei.first_token AS engine_first, ei.launch AS engine_launch,
   ei.end_ns AS engine_end, ei.clock AS engine_clock,
   es.ttft AS engine_ttft, es.queue AS engine_queue, es.prefill AS engine_prefill
