@@ -106,7 +106,8 @@ fn bar(timeline: &Timeline, ttft: i64) -> String {
     for s in &timeline.exchange.stages {
         let letter = LETTERS.iter().find(|(name, _)| *name == s.stage).map_or(' ', |(_, l)| *l);
         end += i128::from(s.ns.unwrap_or(0));
-        let until = (end * BAR / i128::from(ttft.max(1))).clamp(0, BAR);
+        let ttft = i128::from(ttft.max(1));
+        let until = ((end * BAR + ttft / 2) / ttft).clamp(0, BAR);
         while (bar.chars().count() as i128) < until {
             bar.push(letter);
         }

@@ -98,7 +98,8 @@ impl Exchange {
                 };
                 let known = match (stage, ns) {
                     (_, None) => Known::Missing,
-                    ("queue" | "prefill", _) => Known::Derived,
+                    // Stated by a source, or what is left of the client's TTFT.
+                    ("queue" | "prefill" | "unattributed", _) => Known::Derived,
                     _ if low_ns < high_ns => Known::Bounded,
                     _ => Known::Measured,
                 };

@@ -109,8 +109,13 @@ struct File<'a> {
 }
 
 impl File<'_> {
+    /// The path within the trial where the file is part of it, so that a trial can move; else as given.
     fn name(&self) -> String {
-        self.path.display().to_string()
+        let within = || {
+            let (root, path) = (std::path::absolute(self.store.root()), std::path::absolute(self.path));
+            path.ok()?.strip_prefix(root.ok()?).map(|p| p.display().to_string()).ok()
+        };
+        within().unwrap_or_else(|| self.path.display().to_string())
     }
 
     fn load(&self, known: &[SourceRow], progress: &mut dyn Progress) -> Result<Loaded> {

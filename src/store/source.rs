@@ -19,7 +19,7 @@ pub struct SourceRow {
     pub source: String,
     /// SHA-256 of the file's bytes.
     pub sha256: String,
-    /// Path it was loaded from, as given.
+    /// Path it was loaded from: within the trial's folder where it lies there, else as given.
     pub name: String,
     /// File name in `evidence/`.
     pub evidence: String,
