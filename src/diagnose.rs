@@ -14,7 +14,7 @@ pub use advice::{Advice, Both, Gap, advice, gap};
 pub use figure::{Average, Counts, Percentile, Request, Stated};
 pub use group::Group;
 pub use tail::{Baseline, StageShare, Tail};
-pub use verdict::{Reason, Verdict, Word};
+pub use verdict::{Reason, Verdict, Word, failing};
 
 use crate::error::Result;
 use crate::finding::Finding;

@@ -1,7 +1,7 @@
 //! The answer in the terminal: the verdict first, then what it rests on, as bars and tables.
 
 use super::{Session, table};
-use crate::diagnose::{CandidateDiagnosis, Diagnosis, Reason, Word, advice, gap};
+use crate::diagnose::{CandidateDiagnosis, Diagnosis, Reason, Word, advice, failing, gap};
 use crate::error::Result;
 use crate::report::Lang;
 use crate::report::text::{interval, ns, percent};
@@ -152,9 +152,13 @@ fn next(session: &mut Session, c: &CandidateDiagnosis) -> Result<()> {
             lines.push(format!("  {} {text}", session.words.get(key)));
         }
     }
-    for reason in &c.verdict.missing {
-        if let Some(g) = gap(*reason) {
-            lines.push(missing(session, *reason, &say(&g.ask), &say(&g.owner)));
+    let mut reasons = c.verdict.missing.clone();
+    if failing(&c.counts) && !reasons.contains(&Reason::NoFirstToken) {
+        reasons.push(Reason::NoFirstToken);
+    }
+    for reason in reasons {
+        if let Some(g) = gap(reason) {
+            lines.push(missing(session, reason, &say(&g.ask), &say(&g.owner)));
         }
     }
     if c.verdict.stage.is_none() && c.verdict.word == Word::InsufficientEvidence {

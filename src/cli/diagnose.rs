@@ -1,7 +1,7 @@
 //! `probity diagnose`: the answer, or what is missing.
 
 use super::{Exit, Session, answer};
-use crate::diagnose::{Diagnosis, Word, diagnose};
+use crate::diagnose::{Diagnosis, Word, diagnose, failing};
 use crate::error::{Error, Result};
 use crate::ledger;
 use crate::store::Store;
@@ -53,8 +53,8 @@ fn dimensions(names: &[String]) -> Result<Vec<Dimension>> {
         .collect()
 }
 
-/// Good when nothing is slow anywhere; adverse when a candidate is slow or cannot be judged.
+/// Good when nothing is slow and nothing fails anywhere; adverse when a candidate is slow, fails or cannot be judged.
 pub fn exit(diagnosis: &Diagnosis) -> Exit {
-    let fine = diagnosis.candidates.iter().all(|c| c.verdict.word == Word::NothingSlow);
+    let fine = diagnosis.candidates.iter().all(|c| c.verdict.word == Word::NothingSlow && !failing(&c.counts));
     if fine { Exit::Good } else { Exit::Adverse }
 }

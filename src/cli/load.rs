@@ -3,6 +3,7 @@
 use super::progress::Bar;
 use super::{Exit, Session, received_at};
 use crate::error::{Error, Result};
+use crate::finding::Code;
 use crate::input::{Limits, walk};
 use crate::row::Hop;
 use crate::store::{LoadOptions, Loaded, Outcome, Store, load};
@@ -68,30 +69,47 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     let mut bar = Bar::new(&session.out);
     let loaded = load(&Store::new(session.root()), &paths, &options, &mut bar)?;
     bar.clear();
-    print(session, &loaded)?;
-    let named_and_refused =
-        loaded.iter().zip(&files).any(|(l, (_, in_folder))| l.outcome == Outcome::Refused && !in_folder);
+    let lines: Vec<Line> = loaded.iter().zip(&files).map(|(l, (_, in_folder))| line(l, *in_folder)).collect();
+    note(session, &loaded, &files);
+    if session.out.json {
+        session.out.value(&lines)?;
+    } else {
+        print(session, &lines)?;
+    }
     if loaded.iter().all(|l| l.outcome == Outcome::Refused) {
         return Err(Error::input("nothing could be loaded")
             .hint("see the findings above; `probity formats` lists what is read"));
     }
-    Ok(if named_and_refused { Exit::BadInput } else { Exit::Good })
+    Ok(if lines.iter().any(|l| l.outcome == "refused") { Exit::BadInput } else { Exit::Good })
 }
 
-/// Prints the findings of a load, on stderr.
-pub fn note(session: &Session, loaded: &[Loaded]) {
-    for finding in loaded.iter().flat_map(|l| &l.findings) {
-        session.out.finding(&session.words, finding);
+/// Whether a file came along with its folder and is simply of no format: worth a line, not an alarm.
+fn is_bystander(loaded: &Loaded, in_folder: bool) -> bool {
+    in_folder
+        && loaded.outcome == Outcome::Refused
+        && loaded.findings.iter().all(|f| matches!(f.code, Code::FormatUnknown | Code::FileEmpty))
+}
+
+/// Prints the findings of a load, on stderr; files of no format that came with a folder share one line.
+pub fn note(session: &Session, loaded: &[Loaded], files: &[(PathBuf, bool)]) {
+    let mut bystanders = Vec::new();
+    for (one, (path, in_folder)) in loaded.iter().zip(files) {
+        if is_bystander(one, *in_folder) {
+            bystanders.push(path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default());
+            continue;
+        }
+        for finding in &one.findings {
+            session.out.finding(&session.words, finding);
+        }
+    }
+    if !bystanders.is_empty() {
+        session.out.note(&format!("· {} {}", session.words.get("ui.bystanders"), bystanders.join(", ")));
     }
 }
 
-/// Prints what became of each file: findings to stderr, one line a file to stdout.
-fn print(session: &mut Session, loaded: &[Loaded]) -> Result<()> {
-    note(session, loaded);
-    if session.out.json {
-        let lines: Vec<Line> = loaded.iter().map(line).collect();
-        return session.out.value(&lines);
-    }
+/// Prints one line a file; files of one folder, format and outcome share a line when there are many.
+fn print(session: &mut Session, lines: &[Line]) -> Result<()> {
+    const MANY: usize = 4;
     let mut rows = vec![
         ["file", "outcome", "format", "hop", ">read", ">refused"]
             .map(|key| {
@@ -100,16 +118,31 @@ fn print(session: &mut Session, loaded: &[Loaded]) -> Result<()> {
             })
             .to_vec(),
     ];
-    for one in loaded.iter().map(line) {
-        let number = |n: Option<i64>| n.map_or("-".to_owned(), |n| n.to_string());
-        rows.push(vec![
-            one.file.clone(),
-            session.words.get(&format!("ui.{}", one.outcome)).to_owned(),
-            one.format.unwrap_or("-").to_owned(),
-            one.hop.map_or("-".to_owned(), |hop| session.words.get(&format!("hop.{hop}")).to_owned()),
-            number(one.read),
-            number(one.refused),
-        ]);
+    let folder = |l: &Line| PathBuf::from(&l.file).parent().map(PathBuf::from);
+    let alike = |a: &Line, b: &Line| {
+        (folder(a), a.outcome, a.format, a.hop) == (folder(b), b.outcome, b.format, b.hop)
+    };
+    for group in lines.chunk_by(alike) {
+        let shown = if group.len() < MANY { group.chunks(1).collect() } else { vec![group] };
+        for same in shown {
+            let Some(first) = same.first() else { continue };
+            let sum = |pick: fn(&Line) -> Option<i64>| {
+                let sum: Option<i64> = same.iter().map(pick).sum();
+                sum.map_or("-".to_owned(), |n| n.to_string())
+            };
+            let file = match (same.len(), folder(first)) {
+                (1, _) | (_, None) => first.file.clone(),
+                (n, Some(folder)) => format!("{} ({n} {})", folder.display(), session.words.get("ui.files")),
+            };
+            rows.push(vec![
+                file,
+                session.words.get(&format!("ui.{}", first.outcome)).to_owned(),
+                first.format.unwrap_or("-").to_owned(),
+                first.hop.map_or("-".to_owned(), |hop| session.words.get(&format!("hop.{hop}")).to_owned()),
+                sum(|l| l.read),
+                sum(|l| l.refused),
+            ]);
+        }
     }
     for text in super::table::lines(&rows) {
         session.out.line(&text)?;
@@ -117,13 +150,14 @@ fn print(session: &mut Session, loaded: &[Loaded]) -> Result<()> {
     Ok(())
 }
 
-fn line(loaded: &Loaded) -> Line<'_> {
+fn line(loaded: &Loaded, in_folder: bool) -> Line<'_> {
     let source = loaded.source.as_ref();
     Line {
         file: loaded.path.display().to_string(),
         outcome: match loaded.outcome {
             Outcome::Loaded => "loaded",
             Outcome::Already => "already",
+            Outcome::Refused if is_bystander(loaded, in_folder) => "skipped",
             Outcome::Refused => "refused",
         },
         format: source.map(|s| s.format.as_str()),

@@ -77,6 +77,6 @@ fn take_in(
     let mut bar = Bar::new(&session.out);
     let loaded = load(store, &paths, &options, &mut bar)?;
     bar.clear();
-    load_cli::note(session, &loaded);
+    load_cli::note(session, &loaded, &files);
     Ok(loaded.iter().zip(&files).any(|(l, (_, in_folder))| l.outcome == Outcome::Refused && !in_folder))
 }

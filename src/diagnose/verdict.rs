@@ -101,6 +101,12 @@ pub struct Verdict {
     pub missing: Vec<Reason>,
 }
 
+/// Whether so many requests never got a first token that this needs an answer of its own, whatever the tail says.
+#[must_use]
+pub fn failing(counts: &Counts) -> bool {
+    counts.failed >= MIN_SLOW
+}
+
 /// Judges one candidate's contrast. `slow_ns` is null when the sample is too small for the percentile asked for.
 pub fn verdict(counts: &Counts, tail: &Tail, slow_ns: Option<i64>) -> Verdict {
     let bare = |word, missing: Vec<Reason>| Verdict {
