@@ -161,15 +161,16 @@ fn block(span: i64, window: i64) -> i64 {
 
 /// A CASE that names the bucket of a token count: `≤128`, `129–512`, …, `>8192`; empty when unknown.
 fn buckets(column: &str, bounds: &[i64]) -> String {
-    let mut sql = format!("CASE WHEN {column} IS NULL THEN ''");
     let mut from: Option<i64> = None;
+    let mut cases = vec![format!("CASE WHEN {column} IS NULL THEN ''")];
     for bound in bounds {
         let name = from.map_or(format!("≤{bound}"), |from| format!("{}–{bound}", from + 1));
-        sql.push_str(&format!(" WHEN {column} <= {bound} THEN '{name}'"));
+        cases.push(format!("WHEN {column} <= {bound} THEN '{name}'"));
         from = Some(*bound);
     }
-    sql.push_str(&from.map_or(" ELSE 'all' END".to_owned(), |last| format!(" ELSE '>{last}' END")));
-    sql
+    let last = from.map_or("all".to_owned(), |last| format!(">{last}"));
+    cases.push(format!("ELSE '{last}' END"));
+    cases.join(" ")
 }
 
 #[cfg(test)]

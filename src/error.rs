@@ -72,12 +72,11 @@ impl Error {
         use std::io::ErrorKind as K;
         let what = format!("cannot {doing} {}", path.display());
         let (error, hint) = match source.kind() {
-            K::NotFound => (Self::input(what), "check the path"),
+            K::NotFound | K::IsADirectory | K::NotADirectory => (Self::input(what), "check the path"),
             K::PermissionDenied if doing == "read" => {
                 (Self::input(what), "make the file readable for this user")
             }
             K::PermissionDenied => (Self::run(what), "make the folder writable for this user"),
-            K::IsADirectory | K::NotADirectory => (Self::input(what), "check the path"),
             K::StorageFull | K::QuotaExceeded => {
                 (Self::run(what), "free some space and run the command again: nothing was half-written")
             }

@@ -163,7 +163,7 @@ fn build(engine: &Engine, cold_first: i64, kept: &Kept) -> Result<()> {
     table("seen", include_str!("ledger/seen.sql"))?;
     table("retry", include_str!("ledger/retry.sql"))?;
     table("joined", include_str!("ledger/joined.sql"))?;
-    let (offsets, mut findings) = clock::offsets(&engine.query(include_str!("ledger/order.sql"))?)?;
+    let (offsets, mut findings) = clock::offsets(&engine.query(include_str!("ledger/order.sql"))?);
     engine.execute(&clock::table(&offsets))?;
     table("staged", include_str!("ledger/stage.sql"))?;
     table("cold", &include_str!("ledger/cold.sql").replace("{k}", &cold_first.to_string()))?;

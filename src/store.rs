@@ -1,4 +1,4 @@
-//! The store: Parquet parts by table, candidate and source are the truth; DuckDB looks at them through views.
+//! The store: Parquet parts by table, candidate and source are the truth; `DuckDB` looks at them through views.
 //!
 //! `tables/source/<candidate>/<source12>.parquet` is written last: a source exists once it is there, and parts
 //! without it are invisible. Loading is therefore atomic, and loading the same bytes again changes nothing.

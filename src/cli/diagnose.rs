@@ -24,7 +24,7 @@ pub struct Arguments {
 pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     let trial = Trial::load_or_default(session.root())?;
     let slow = match &arguments.slow {
-        None => trial.slow.clone(),
+        None => trial.slow,
         Some(text) => Slow::parse(text).ok_or_else(|| {
             Error::input(format!("--slow {text:?} is not a threshold"))
                 .hint("a duration such as 800ms or 2s, or a percentile such as p95")

@@ -9,13 +9,14 @@ use std::io::{self, IsTerminal, Write};
 /// Where a command prints.
 pub struct Output {
     stdout: io::BufWriter<io::Stdout>,
+    stderr: io::Stderr,
     /// Whether results are printed as JSON.
     pub json: bool,
 }
 
 impl Output {
     pub fn new(json: bool) -> Output {
-        Output { stdout: io::BufWriter::new(io::stdout()), json }
+        Output { stdout: io::BufWriter::new(io::stdout()), stderr: io::stderr(), json }
     }
 
     /// One line of text for people.
@@ -56,7 +57,7 @@ impl Output {
 
     /// A remark on stderr; a closed stderr is no reason to stop.
     pub fn note(&self, text: &str) {
-        let _ = writeln!(io::stderr(), "{}", harmless(text));
+        let _ = writeln!(self.stderr.lock(), "{}", harmless(text));
     }
 
     /// An error with its hint, on stderr.
@@ -70,7 +71,7 @@ impl Output {
 
     /// Whether progress can be drawn.
     pub fn draws_progress(&self) -> bool {
-        io::stderr().is_terminal()
+        self.stderr.is_terminal()
     }
 }
 

@@ -21,11 +21,8 @@ pub const NS: u32 = 0;
 /// ```
 #[must_use]
 pub fn to_ns(text: &str, scale: u32) -> Option<i64> {
-    let (negative, digits) = match text.as_bytes() {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
-    };
+    let negative = text.starts_with('-');
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text).as_bytes();
     let mut value: i128 = 0;
     let mut any = false;
     let mut power = i32::try_from(scale).ok()?;

@@ -5,7 +5,6 @@
 //! constraints; shortest paths close it over clocks that never met directly, and a negative cycle proves that
 //! no offsets can be right (Cristian 1989; the closure is Floyd–Warshall).
 
-use crate::error::Result;
 use crate::finding::{Code, Finding, Place};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -42,7 +41,8 @@ struct Constraint {
 /// Closes the constraints of every candidate (rows of `order.sql`) into offset intervals.
 ///
 /// A contradiction becomes a finding, and the clocks it involves are left without bounds.
-pub fn offsets(batches: &[RecordBatch]) -> Result<(Vec<Offset>, Vec<Finding>)> {
+#[must_use]
+pub fn offsets(batches: &[RecordBatch]) -> (Vec<Offset>, Vec<Finding>) {
     let mut by_candidate: BTreeMap<String, (Vec<String>, Vec<Constraint>)> = BTreeMap::new();
     for batch in batches {
         let word = |at: usize| batch.column(at).as_string::<i32>();
@@ -88,7 +88,7 @@ pub fn offsets(batches: &[RecordBatch]) -> Result<(Vec<Offset>, Vec<Finding>)> {
         }
     }
     offsets.sort();
-    Ok((offsets, findings))
+    (offsets, findings)
 }
 
 /// All-pairs tightest gaps; an entry below zero on the diagonal would be a contradiction and is left out of paths.
@@ -128,7 +128,9 @@ pub fn table(offsets: &[Offset]) -> String {
         .to_owned();
     for o in offsets {
         let row = [quote(&o.candidate), quote(&o.a), quote(&o.b), cell(o.low), cell(o.high)].join(", ");
-        sql.push_str(&format!(" INSERT INTO clock_offset VALUES ({row});"));
+        sql.push_str(" INSERT INTO clock_offset VALUES (");
+        sql.push_str(&row);
+        sql.push_str(");");
     }
     sql
 }

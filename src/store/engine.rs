@@ -1,4 +1,4 @@
-//! The embedded engine: DuckDB in memory, looking at the store's parts through views.
+//! The embedded engine: `DuckDB` in memory, looking at the store's parts through views.
 
 use super::{SourceRow, Store, source};
 use crate::error::{Error, Result};

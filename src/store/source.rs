@@ -85,6 +85,9 @@ impl SourceRow {
     }
 
     /// Writes the row as a Parquet part.
+    ///
+    /// # Errors
+    /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<()> {
         let mut row = self.clone();
         let numbers = [
