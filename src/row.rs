@@ -352,25 +352,6 @@ impl Rows {
         self.finding(code, place, detail);
     }
 
-    /// Rows held, over all tables: what a writer looks at to decide when to write a batch.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.request
-            .len()
-            .max(self.mark.len())
-            .max(self.series.len())
-            .max(self.event.len())
-            .max(self.measure.len())
-            .max(self.aggregate.len())
-            .max(self.finding.len())
-    }
-
-    /// Whether there is neither a row nor a finding.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0 && self.run.len() == 0
-    }
-
     /// The tables as columns, with the source's constant columns; empties this. Request numbers count from 0.
     ///
     /// # Errors
