@@ -101,7 +101,9 @@ impl Kept {
             })?;
         let findings = notes
             .into_iter()
-            .filter_map(|(code, file, detail)| Some(Finding::new(Code::parse(&code)?, file, Place::FILE, detail)))
+            .filter_map(|(code, file, detail)| {
+                Some(Finding::new(Code::parse(&code)?, file, Place::FILE, detail))
+            })
             .collect();
         Ok((offsets, findings))
     }
@@ -134,19 +136,26 @@ fn inputs_digest(sources: &[SourceRow], cold_first: i64) -> String {
     for sql in [
         include_str!("ledger/instant.sql"),
         include_str!("ledger/stated.sql"),
+        include_str!("ledger/repeated.sql"),
+        include_str!("ledger/retried.sql"),
         include_str!("ledger/attempt.sql"),
+        include_str!("ledger/unlinked.sql"),
         include_str!("ledger/link.sql"),
         include_str!("ledger/index.sql"),
-        include_str!("ledger/cold.sql"),
+        include_str!("ledger/seen.sql"),
         include_str!("ledger/retry.sql"),
         include_str!("ledger/joined.sql"),
         include_str!("ledger/order.sql"),
         include_str!("ledger/stage.sql"),
+        include_str!("ledger/cold.sql"),
+        include_str!("ledger/exchange.sql"),
+        include_str!("ledger/contradiction.sql"),
     ] {
         text.push_str(sql);
     }
     for s in sources {
-        let line = [&s.candidate, &s.sha256, &s.format, &s.hop, &s.clock, &s.zone].map(String::as_str).join("\t");
+        let line =
+            [&s.candidate, &s.sha256, &s.format, &s.hop, &s.clock, &s.zone].map(String::as_str).join("\t");
         text.push_str(&line);
         text.push('\n');
     }
@@ -157,6 +166,7 @@ fn build(engine: &Engine, cold_first: i64, kept: &Kept) -> Result<()> {
     let table = |name: &str, sql: &str| engine.execute(&format!("CREATE TABLE {name} AS {sql}"));
     table("instant", include_str!("ledger/instant.sql"))?;
     table("stated", include_str!("ledger/stated.sql"))?;
+    table("repeated", include_str!("ledger/repeated.sql"))?;
     table("retried", include_str!("ledger/retried.sql"))?;
     table("attempt", include_str!("ledger/attempt.sql"))?;
     link(engine)?;

@@ -141,7 +141,8 @@ fn a_shifted_clock_is_found_between_bounds() {
         "SELECT DISTINCT r.hop, m.clock FROM request r JOIN mark m ON m.row = r.row WHERE m.clock LIKE 'epoch:%'",
     );
     let clock = |hop: &str| {
-        let mine: Vec<_> = rows.iter().filter(|r| r["hop"] == hop).map(|r| r["clock"].as_str().unwrap()).collect();
+        let mine: Vec<_> =
+            rows.iter().filter(|r| r["hop"] == hop).map(|r| r["clock"].as_str().unwrap()).collect();
         assert_eq!(mine.len(), 1, "one {hop} clock in {rows:?}");
         mine[0]
     };
@@ -159,7 +160,10 @@ fn a_shifted_clock_is_found_between_bounds() {
             })
             .unwrap();
         let skew = sign * 1_700_000_000;
-        assert!(offset["low"].as_i64().unwrap() <= skew && skew <= offset["high"].as_i64().unwrap(), "{offset}");
+        assert!(
+            offset["low"].as_i64().unwrap() <= skew && skew <= offset["high"].as_i64().unwrap(),
+            "{offset}"
+        );
         let width = offset["high"].as_i64().unwrap() - offset["low"].as_i64().unwrap();
         assert!(width < 20_000_000, "the interval says little: {offset}");
     }

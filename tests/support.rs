@@ -96,7 +96,9 @@ impl Trial {
     /// Rows of a query.
     #[track_caller]
     pub fn sql(&self, query: &str) -> Vec<Value> {
-        let Value::Array(rows) = self.run(["sql", "--json", query]).exits(0).json() else { panic!("no rows") };
+        let Value::Array(rows) = self.run(["sql", "--json", query]).exits(0).json() else {
+            panic!("no rows")
+        };
         rows
     }
 
@@ -128,7 +130,11 @@ pub fn checkout(path: &str) -> PathBuf {
 /// The sample files of a format, without their notes of origin.
 pub fn samples(format: &str) -> Vec<PathBuf> {
     let files = walk(&[checkout("samples").join(format)]).unwrap();
-    files.into_iter().map(|(path, _)| path).filter(|path| path.file_name() != Some("README.md".as_ref())).collect()
+    files
+        .into_iter()
+        .map(|(path, _)| path)
+        .filter(|path| path.file_name() != Some("README.md".as_ref()))
+        .collect()
 }
 
 /// One sample's bytes.

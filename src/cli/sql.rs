@@ -25,7 +25,7 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
         Err(error) => return Err(error),
     };
     engine.fence(&store)?;
-    let batches = engine.query(&arguments.query).map_err(|e| {
+    let batches = engine.ask(&arguments.query).map_err(|e| {
         Error::input("the query was refused").hint("`DESCRIBE exchange` shows the columns of a table").because(e)
     })?;
     let options = FormatOptions::default();

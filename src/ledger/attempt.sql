@@ -8,4 +8,4 @@ FROM request r
 LEFT JOIN retried m
   ON m.candidate = r.candidate AND m.source = r.source AND m.request_id = r.request_id
 LEFT JOIN instant i ON i.row = r.row
-WHERE r.hop = 'client'
+WHERE r.hop = 'client' AND r.row NOT IN (SELECT row FROM repeated)

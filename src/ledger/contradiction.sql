@@ -11,6 +11,12 @@ SELECT 'duplicate-record', r.candidate,
   CAST(COUNT(*) AS VARCHAR) || ' exchanges with the same engine record in more than one place; each counts once'
 FROM seen s JOIN request r ON r.row = s.engine_row WHERE s.engine_rows > 1 GROUP BY r.candidate
 UNION ALL
+SELECT CASE WHEN same THEN 'duplicate-record' ELSE 'record-contradiction' END, candidate,
+  CAST(COUNT(*) AS VARCHAR) || CASE WHEN same
+    THEN ' client records stand more than once, with the same times; each counts once, e.g. '
+    ELSE ' client records state the same attempt again, with other times; the first is taken, e.g. ' END || MIN(request_id)
+FROM repeated GROUP BY candidate, same
+UNION ALL
 SELECT 'join-gap', j.candidate,
   CAST(SUM(CASE WHEN j.engine_row IS NULL THEN 1 ELSE 0 END) AS VARCHAR) || ' of ' || CAST(COUNT(*) AS VARCHAR)
     || ' exchanges with a first token have no engine record'

@@ -6,6 +6,8 @@ use crate::row::Table;
 use arrow::datatypes::{DataType, Schema};
 use arrow::record_batch::RecordBatch;
 use duckdb::{Config, Connection};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -13,6 +15,17 @@ impl From<duckdb::Error> for Error {
     fn from(error: duckdb::Error) -> Self {
         Error::run("the embedded engine refused a query").because(error)
     }
+}
+
+/// What the engine's parser says of a query.
+#[derive(Deserialize)]
+struct Parsed {
+    error: bool,
+    error_type: Option<String>,
+    #[serde(default)]
+    error_message: String,
+    #[serde(default)]
+    statements: Vec<IgnoredAny>,
 }
 
 /// A session over one trial's rows.
@@ -91,6 +104,23 @@ impl Engine {
     pub fn query(&self, sql: &str) -> Result<Vec<RecordBatch>> {
         let mut statement = self.connection.prepare(sql)?;
         Ok(statement.query_arrow([])?.collect())
+    }
+
+    /// Runs a person's own question: one SELECT. What writes, attaches or sets is refused, as the engine's own parser
+    /// tells; a fence alone would let it write into the trial.
+    ///
+    /// # Errors
+    /// It is not one SELECT, or the engine refuses it.
+    pub fn ask(&self, sql: &str) -> Result<Vec<RecordBatch>> {
+        let parse = format!("SELECT CAST(json_serialize_sql({}) AS VARCHAR) AS tree", quote(sql));
+        let tree = self.rows(&parse, |c| c.text("tree"))?.concat();
+        let parsed: Parsed = serde_json::from_str(&tree)
+            .map_err(|e| Error::run("the embedded engine's parse could not be read").because(e))?;
+        match (parsed.error, parsed.error_type.as_deref(), parsed.statements.len()) {
+            (false, _, 1) => self.query(sql),
+            (true, Some("parser"), _) => Err(Error::input(parsed.error_message)),
+            _ => Err(Error::input("only one SELECT, DESCRIBE or SHOW is run")),
+        }
     }
 
     /// Writes a query's result as one Parquet file, whole or not at all.

@@ -1,0 +1,178 @@
+//! Formats: each is registered, sampled, told apart from all others, and reads anything without falling over.
+
+use crate::support::{Trial, checkout, samples};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use probity::finding::Place;
+use probity::format::{Context, FORMATS, Format, Line, Match, Reader, recognise};
+use probity::input::{Chunks, Head, Limits, line_text};
+use probity::row::{Rows, Tables};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// What a format reads from these bytes, as the pipeline hands them over.
+fn read(format: &dyn Format, file: &str, bytes: &[u8]) -> Tables {
+    let context = Context {
+        name: file.to_owned(),
+        source: "0123456789ab".to_owned(),
+        hop: format.hop(),
+        clock: None,
+        zone: probity::input::zone("UTC"),
+        received_ns: 1_796_100_000_000_000_000,
+    };
+    let mut rows = Rows::default();
+    match format.reader(&context) {
+        Reader::Lines(line) => each_line(bytes, |at| line(at, &mut rows)),
+        Reader::Stream(mut stream) => {
+            each_line(bytes, |at| stream.line(at, &mut rows));
+            stream.end(&mut rows);
+        }
+        Reader::Document(document) => document(bytes, &mut rows),
+    }
+    rows.take("c", "s").unwrap()
+}
+
+fn each_line(bytes: &[u8], mut read: impl FnMut(Line)) {
+    for chunk in Chunks::new(bytes, Limits::default()) {
+        let chunk = chunk.unwrap();
+        let last = chunk.lines().last().map(|(number, _)| number);
+        for (number, line) in chunk.lines() {
+            if let Some((text, _)) = line_text(line).filter(|(text, _)| !text.trim().is_empty()) {
+                let cut = chunk.unended && last == Some(number);
+                read(Line { text: &text, place: Place::line(number), cut });
+            }
+        }
+    }
+}
+
+#[test]
+fn files_samples_and_the_register_agree() {
+    let registered: BTreeSet<String> = FORMATS.iter().map(|f| f.id().to_owned()).collect();
+    assert_eq!(registered.len(), FORMATS.len(), "an id stands twice");
+    let folders = std::fs::read_dir(checkout("samples")).unwrap().map(|e| name(&e.unwrap().path()));
+    assert_eq!(folders.filter(|folder| folder != "trial").collect::<BTreeSet<_>>(), registered);
+    let files = std::fs::read_dir(checkout("src/format")).unwrap().map(|e| e.unwrap().path());
+    let implementing = files
+        .filter(|path| path.is_file() && std::fs::read_to_string(path).unwrap().contains("impl Format for "))
+        .map(|path| name(&path).trim_end_matches(".rs").to_owned());
+    assert_eq!(implementing.collect::<BTreeSet<_>>(), registered);
+}
+
+#[test]
+fn every_sample_is_exactly_one_format_and_loads() {
+    for format in FORMATS {
+        let files = samples(format.id());
+        assert!(!files.is_empty() && checkout("samples").join(format.id()).join("README.md").is_file());
+        for path in &files {
+            let head = Head::read(path, Limits::default()).unwrap();
+            let said: Vec<_> = recognise(&head).iter().map(|r| r.format.id()).collect();
+            assert_eq!(said, [format.id()], "{}", path.display());
+        }
+        let loaded = Trial::new().load(&files, &[]).exits(0).json();
+        for file in loaded.as_array().unwrap() {
+            assert_eq!((&file["outcome"], &file["format"]), (&"loaded".into(), &format.id().into()));
+            assert!(file["read"].as_i64() > Some(0) && file["refused"] == 0, "{file}");
+        }
+    }
+}
+
+#[test]
+fn readers_read_the_samples_as_before() {
+    for format in FORMATS {
+        for path in samples(format.id()) {
+            let tables = read(*format, &name(&path), &std::fs::read(&path).unwrap());
+            let snapshot = format!("{}__{}", format.id(), name(&path).replace('.', "_"));
+            insta::assert_snapshot!(snapshot, summary(&tables));
+        }
+    }
+}
+
+/// Counts, and the first and the last row of every table with what is known in them.
+fn summary(tables: &Tables) -> String {
+    let mut text = format!("read {} refused {}\n", tables.read, tables.refused);
+    let options = FormatOptions::default();
+    for (table, batch) in tables.parts.iter().filter(|(_, batch)| batch.num_rows() > 0) {
+        writeln!(text, "{}: {} rows", table.as_str(), batch.num_rows()).unwrap();
+        let rows: BTreeSet<usize> = [0, batch.num_rows() - 1].into();
+        for row in rows {
+            text.push_str(" ");
+            for (field, column) in batch.schema().fields().iter().zip(batch.columns()).skip(2) {
+                if !column.is_null(row) {
+                    let cell =
+                        ArrayFormatter::try_new(column.as_ref(), &options).unwrap().value(row).to_string();
+                    write!(text, " {}={cell}", field.name()).unwrap();
+                }
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// A way to damage a file; positions are shares of its length, in 65536ths.
+#[derive(Clone, Debug)]
+enum Damage {
+    Cut(u16),
+    Flip(Vec<(u16, u8)>),
+    /// What stands between the first two is put again at the third.
+    Splice(u16, u16, u16),
+    /// A number grows beyond every type.
+    Grow(u16),
+}
+
+impl Damage {
+    fn any() -> impl Strategy<Value = Damage> {
+        prop_oneof![
+            any::<u16>().prop_map(Damage::Cut),
+            prop::collection::vec((any::<u16>(), 0_u8..8), 1..12).prop_map(Damage::Flip),
+            any::<(u16, u16, u16)>().prop_map(|(a, b, c)| Damage::Splice(a, b, c)),
+            any::<u16>().prop_map(Damage::Grow),
+        ]
+    }
+
+    fn to(&self, bytes: &[u8]) -> Vec<u8> {
+        let at = |share: u16| usize::from(share) * bytes.len() / 65536;
+        let mut out = bytes.to_vec();
+        match self {
+            Damage::Cut(end) => out.truncate(at(*end)),
+            Damage::Flip(flips) => flips.iter().for_each(|(share, bit)| out[at(*share)] ^= 1 << bit),
+            Damage::Splice(a, b, c) => {
+                let piece = bytes[at(*a.min(b))..at(*a.max(b))].to_vec();
+                out.splice(at(*c)..at(*c), piece);
+            }
+            Damage::Grow(from) => {
+                let found = bytes[at(*from)..].iter().position(u8::is_ascii_digit).map(|n| at(*from) + n);
+                out.splice(found.map_or(0..0, |n| n..n), b"99999999999999999999".to_vec());
+            }
+        }
+        out
+    }
+}
+
+#[test]
+fn no_reader_falls_over_damaged_files() {
+    for format in FORMATS {
+        let files: Vec<(String, Vec<u8>)> =
+            samples(format.id()).iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect();
+        let config = Config { cases: 200, failure_persistence: None, ..Config::default() };
+        let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+        let cases = (0..files.len(), Damage::any());
+        let result = runner.run(&cases, |(file, damage)| {
+            let (file, bytes) = &files[file];
+            let damaged = damage.to(bytes);
+            let _: Match = format.recognise(&Head::of(file, &damaged));
+            let tables = read(*format, file, &damaged);
+            prop_assert!(tables.read >= 0 && tables.refused >= 0);
+            let findings = tables.parts.iter().find(|(table, _)| table.as_str() == "finding").unwrap();
+            prop_assert!(tables.refused == 0 || findings.1.num_rows() > 0, "refused without a finding");
+            Ok(())
+        });
+        assert!(result.is_ok(), "{}: {}", format.id(), result.unwrap_err());
+    }
+}
