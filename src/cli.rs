@@ -124,6 +124,11 @@ pub fn main(cli: Cli) -> ExitCode {
 }
 
 fn dispatch(session: &mut Session, command: Command) -> Result<Exit> {
+    let makes_folder = matches!(command, Command::Demo(_) | Command::Init(_) | Command::Load(_));
+    if !makes_folder && !session.root().is_dir() {
+        return Err(Error::input(format!("there is no folder {}", session.root().display()))
+            .hint("name the trial's folder with -C DIR, or make one with `probity init DIR`"));
+    }
     match command {
         Command::Demo(arguments) => demo::run(session, &arguments),
         Command::Init(arguments) => init::run(session, &arguments),

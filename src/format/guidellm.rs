@@ -136,6 +136,11 @@ impl Reading<'_, '_> {
         for (key, value) in scalars(benchmark.scheduler_metrics.as_ref().and_then(|s| s.requests_made)) {
             self.rows.run(place, &format!("requests_made.{key}"), &value);
         }
+        let listed = [&lists.successful, &lists.errored, &lists.incomplete];
+        if listed.into_iter().flatten().all(Vec::is_empty) {
+            // A benchmark that kept no request is a record too.
+            self.rows.read += 1;
+        }
         let closed = strategy.get("type_").is_some_and(|kind| CLOSED_LOOP.contains(&kind.as_str()));
         for (name, list, outcome) in [
             ("successful", &lists.successful, Outcome::Ok),

@@ -38,23 +38,24 @@ pub struct Chunks<R> {
     carry: Vec<u8>,
     next_line: i64,
     done: bool,
+    /// An error met while reading: reported once the lines before it have been given.
+    failed: Option<io::Error>,
 }
 
 impl<R: Read> Chunks<R> {
     /// Starts at line 1.
     pub fn new(reader: R, limits: Limits) -> Self {
-        Chunks { reader, limits, carry: Vec::new(), next_line: 1, done: false }
+        Chunks { reader, limits, carry: Vec::new(), next_line: 1, done: false, failed: None }
     }
 
     /// Drops the rest of an overlong line; its length so far is in `carry`.
-    fn skip_line(&mut self) -> io::Result<Chunk> {
+    fn skip_line(&mut self) -> Chunk {
         let mut length = self.carry.len() as u64;
         let mut rest = Vec::new();
         let mut buffer = vec![0; STRETCH];
         loop {
-            let n = read_full(&mut self.reader, &mut buffer)?;
+            let n = self.fill(&mut buffer);
             if n == 0 {
-                self.done = true;
                 break;
             }
             if let Some(end) = memchr::memchr(b'\n', &buffer[..n]) {
@@ -67,12 +68,12 @@ impl<R: Read> Chunks<R> {
         self.carry = rest;
         let line = self.next_line;
         self.next_line += 1;
-        Ok(Chunk { first_line: line, text: Vec::new(), too_long: Some((line, length)), unended: false })
+        Chunk { first_line: line, text: Vec::new(), too_long: Some((line, length)), unended: false }
     }
 
-    fn next_chunk(&mut self) -> io::Result<Option<Chunk>> {
+    fn next_chunk(&mut self) -> Option<Chunk> {
         if self.done && self.carry.is_empty() {
-            return Ok(None);
+            return None;
         }
         let mut text = std::mem::take(&mut self.carry);
         let mut searched = 0;
@@ -80,9 +81,8 @@ impl<R: Read> Chunks<R> {
             let from = text.len();
             if !self.done && (from < STRETCH || memchr::memrchr(b'\n', &text[searched..]).is_none()) {
                 text.resize(from + STRETCH, 0);
-                let n = read_full(&mut self.reader, &mut text[from..])?;
+                let n = self.fill(&mut text[from..]);
                 text.truncate(from + n);
-                self.done = n == 0;
             }
             let end = if self.done { Some(text.len()) } else { memchr::memrchr(b'\n', &text).map(|e| e + 1) };
             match end {
@@ -93,46 +93,45 @@ impl<R: Read> Chunks<R> {
                 Some(_) => {}
                 None if text.len() > self.limits.line => {
                     self.carry = text;
-                    return self.skip_line().map(Some);
+                    return Some(self.skip_line());
                 }
                 None => searched = text.len(),
             }
         }
         if self.carry.len() > self.limits.line && text.is_empty() {
-            return self.skip_line().map(Some);
+            return Some(self.skip_line());
         }
         let first_line = self.next_line;
         let ends = memchr::memchr_iter(b'\n', &text).count();
         let unended = !text.is_empty() && !text.ends_with(b"\n");
         self.next_line += i64::try_from(ends).unwrap_or(i64::MAX) + i64::from(unended);
-        Ok((!text.is_empty()).then_some(Chunk { first_line, text, too_long: None, unended }))
+        (!text.is_empty()).then_some(Chunk { first_line, text, too_long: None, unended })
     }
-}
 
-/// Fills the buffer unless the file ends first, so that stretches never depend on how a read was served.
-fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut have = 0;
-    while have < buffer.len() {
-        match reader.read(&mut buffer[have..]) {
-            Ok(0) => break,
-            Ok(n) => have += n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
+
+    /// Fills the buffer unless the file ends or fails first, so that stretches never depend on how a read was served.
+    fn fill(&mut self, buffer: &mut [u8]) -> usize {
+        let mut have = 0;
+        while have < buffer.len() && !self.done {
+            match self.reader.read(&mut buffer[have..]) {
+                Ok(0) => self.done = true,
+                Ok(n) => have += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => {
+                    self.failed = Some(e);
+                    self.done = true;
+                }
+            }
         }
+        have
     }
-    Ok(have)
 }
 
 impl<R: Read> Iterator for Chunks<R> {
     type Item = io::Result<Chunk>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let chunk = self.next_chunk().transpose();
-        if matches!(chunk, Some(Err(_))) {
-            self.done = true;
-            self.carry.clear();
-        }
-        chunk
+        self.next_chunk().map(Ok).or_else(|| self.failed.take().map(Err))
     }
 }
 
@@ -168,6 +167,21 @@ mod tests {
         let text = [&b"a\n"[..], &vec![b'x'; 5 << 20], b"\nb\n"].concat();
         assert_eq!(numbered(&text, limits), [(1, 1), (2, 0), (3, 1)]);
         assert_eq!(numbered(&vec![b'x'; 5 << 20], limits), [(1, 0)]);
+    }
+
+    #[test]
+    fn lines_before_a_failure_are_given_then_the_failure() {
+        struct Torn;
+        impl Read for Torn {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::InvalidData.into())
+            }
+        }
+        let mut chunks = Chunks::new((&b"a\nb"[..]).chain(Torn), Limits::default());
+        let first = chunks.next().unwrap().unwrap();
+        assert_eq!((first.lines().count(), first.unended), (2, true));
+        assert!(chunks.next().unwrap().is_err());
+        assert!(chunks.next().is_none());
     }
 
     #[test]

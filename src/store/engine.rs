@@ -13,7 +13,11 @@ use std::path::Path;
 
 impl From<duckdb::Error> for Error {
     fn from(error: duckdb::Error) -> Self {
-        Error::run("the embedded engine refused a query").because(error)
+        let cause: Box<dyn std::error::Error + Send + Sync> = match error {
+            duckdb::Error::DuckDBFailure(_, Some(message)) => message.into(),
+            other => other.into(),
+        };
+        Error::run("the embedded engine refused a query").because(cause)
     }
 }
 

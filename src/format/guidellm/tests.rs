@@ -94,6 +94,13 @@ fn failed_and_incomplete_requests_have_no_zeros() {
 }
 
 #[test]
+fn a_benchmark_without_requests_still_counts() {
+    let given = given(&report(r#"{"successful":[],"errored":null}"#));
+    assert_eq!((given.1, given.2), (1, 0));
+    assert!(given.get(Table::Run, &["key", "value"]).contains(&"strategy.rate 2.0".to_owned()));
+}
+
+#[test]
 fn contradictions_are_findings_with_the_arithmetic() {
     let early = report(&format!(
         r#"{{"successful":[{}]}}"#,
