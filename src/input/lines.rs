@@ -22,12 +22,13 @@ pub struct Chunk {
 impl Chunk {
     /// The lines with their numbers, without line ends (`\n`, `\r\n`).
     pub fn lines(&self) -> impl Iterator<Item = (i64, &[u8])> {
-        let body = self.text.strip_suffix(b"\n").unwrap_or(&self.text);
-        let empty = self.text.is_empty();
-        (self.first_line..)
-            .zip(body.split(|b| *b == b'\n'))
-            .map(|(number, line)| (number, line.strip_suffix(b"\r").unwrap_or(line)))
-            .filter(move |_| !empty)
+        let ends = memchr::memchr_iter(b'\n', &self.text).chain(self.unended.then_some(self.text.len()));
+        let mut from = 0;
+        (self.first_line..).zip(ends).map(move |(number, end)| {
+            let line = &self.text[from..end];
+            from = end + 1;
+            (number, line.strip_suffix(b"\r").unwrap_or(line))
+        })
     }
 }
 

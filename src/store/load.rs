@@ -100,6 +100,26 @@ fn declared_zone(name: &str) -> Result<jiff::tz::TimeZone> {
     zone(name).ok_or_else(|| Error::input(format!("unknown time zone {name:?}")).hint(format!("use {ZONES}")))
 }
 
+/// The bytes of a file being loaded: where they are now, and where they stay.
+struct Original {
+    sha256: String,
+    now: PathBuf,
+    kept: PathBuf,
+}
+
+impl Original {
+    /// Brings the copy to the disk.
+    fn flush(&self) -> Result<()> {
+        let flushed = std::fs::File::open(&self.now).and_then(|file| file.sync_all());
+        flushed.map_err(|e| Error::io("write", &self.now, e))
+    }
+
+    /// Moves the copy into `evidence/`, where it is whole or not at all.
+    fn keep(&self) -> Result<()> {
+        if self.now == self.kept { Ok(()) } else { publish(&self.now, &self.kept) }
+    }
+}
+
 struct File<'a> {
     store: &'a Store,
     path: &'a Path,
@@ -125,7 +145,8 @@ impl File<'_> {
             Ok(recognised) => recognised,
             Err(finding) => return Ok(self.refused(vec![finding])),
         };
-        let (sha256, original) = self.take_in(bytes, known, progress)?;
+        let original = self.take_in(bytes, known, progress)?;
+        let sha256 = original.sha256.clone();
         let source = sha256[..12].to_owned();
         let row = SourceRow {
             candidate: self.options.candidate.clone(),
@@ -149,6 +170,7 @@ impl File<'_> {
         if let Some(old) = known.iter().find(|k| (&k.candidate, &k.source) == (&row.candidate, &row.source)) {
             let same = |a: &SourceRow| (a.format.clone(), a.hop.clone(), a.clock.clone(), a.zone.clone());
             if same(old) == same(&row) {
+                original.keep()?;
                 self.log(old)?;
                 return Ok(Loaded {
                     path: self.path.to_path_buf(),
@@ -184,35 +206,34 @@ impl File<'_> {
         }
     }
 
-    /// Hashes the file and keeps the original in `evidence/`; reading then uses that copy, which cannot change.
-    fn take_in(&self, bytes: u64, known: &[SourceRow], progress: &mut dyn Progress) -> Result<(String, PathBuf)> {
+    /// Hashes the file and copies it on the way, unless `evidence/` has it. Reading then uses that copy, which
+    /// cannot change.
+    fn take_in(&self, bytes: u64, known: &[SourceRow], progress: &mut dyn Progress) -> Result<Original> {
         // A file of a new length is new: one pass does both. Else the hash decides whether a copy is needed.
         let maybe_known = known.iter().any(|k| u64::try_from(k.bytes) == Ok(bytes));
         let evidence = self.store.evidence();
         let place = |sha256: &str| evidence.join(format!("{sha256}.{}", extension(self.path)));
         if maybe_known {
             let (sha256, _) = hash_file(self.path, None, |_| {})?;
-            let original = place(&sha256);
-            if original.exists() {
-                return Ok((sha256, original));
+            let kept = place(&sha256);
+            if kept.exists() {
+                return Ok(Original { sha256, now: kept.clone(), kept });
             }
         }
-        let temporary = self.partial.join("original");
-        let mut copy = std::fs::File::create(&temporary).map_err(|e| Error::io("write", &temporary, e))?;
+        let now = self.partial.join("original");
+        let mut copy = std::fs::File::create(&now).map_err(|e| Error::io("write", &now, e))?;
         // Taking in is about a quarter of the work of a load.
-        let (sha256, _) = hash_file(self.path, Some((&mut copy, &temporary)), |done| {
+        let (sha256, _) = hash_file(self.path, Some((&mut copy, &now)), |done| {
             progress.advance(self.path, done / 4, bytes);
         })?;
-        let original = place(&sha256);
-        publish(&temporary, &original)?;
-        Ok((sha256, original))
+        Ok(Original { kept: place(&sha256), now, sha256 })
     }
 
     fn read(
         &self,
         mut row: SourceRow,
         recognised: &Recognised,
-        original: &Path,
+        original: &Original,
         progress: &mut dyn Progress,
     ) -> Result<Loaded> {
         let context = self.context(&row, recognised.format);
@@ -220,21 +241,27 @@ impl File<'_> {
         super::create_dir(&folder)?;
         let mut parts = Parts::new(folder, row.first_row());
         let total = u64::try_from(row.bytes).unwrap_or(0);
-        pipeline::read(
-            original,
-            recognised.format.reader(&context),
-            self.options.limits,
-            Owner { candidate: &row.candidate, source: &row.source },
-            &mut parts,
-            &mut |done| progress.advance(self.path, total / 4 + done.min(total) / 4 * 3, total),
-        )?;
+        std::thread::scope(|scope| {
+            // The disk is the slowest: it takes the copy while the rows are read from memory.
+            let flushed = scope.spawn(|| original.flush());
+            pipeline::read(
+                &original.now,
+                recognised.format.reader(&context),
+                self.options.limits,
+                Owner { candidate: &row.candidate, source: &row.source },
+                &mut parts,
+                &mut |done| progress.advance(self.path, total / 4 + done.min(total) / 4 * 3, total),
+            )?;
+            flushed.join().unwrap_or_else(|_| Err(Error::run("a writing thread stopped early")))
+        })?;
+        original.keep()?;
         (row.read, row.refused) = (parts.read, parts.refused);
-        (row.observed_from, row.observed_to) = parts.observed.unzip();
         let tables = self.store.tables();
         parts.publish(&tables, &row.candidate, &row.source)?;
+        (row.observed_from, row.observed_to) = parts.observed.unzip();
         let findings = self.findings(&row)?;
         if row.read == 0 {
-            self.discard(&row, original)?;
+            self.discard(&row, &original.kept)?;
             let mut refused = self.refused(findings);
             if refused.findings.is_empty() {
                 refused.findings.push(Finding::new(Code::FileEmpty, self.name(), Place::FILE, "0 records"));

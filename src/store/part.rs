@@ -1,4 +1,5 @@
-//! Writing Parquet parts: each table of a source goes to a temporary file and is published when all are whole.
+//! Writing Parquet parts: each table of a source goes to a temporary file, by a thread of its own so that encoding
+//! keeps up with reading, and is published when all are whole. The bytes depend on the rows alone, never on threads.
 
 use super::publish;
 use crate::error::{Error, Result};
@@ -11,13 +12,18 @@ use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
 
 /// Rows a row group holds at most: bounds both the writer's memory and what a reader must take at once.
 const ROW_GROUP: usize = 1 << 17;
+
+/// Batches that wait for a writing thread: enough to keep it busy, few enough to bound memory.
+const WAITING: usize = 2;
 
 fn properties(schema: &SchemaRef) -> WriterProperties {
     let mut builder = WriterProperties::builder()
@@ -34,8 +40,10 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
         } else if field.name().ends_with("_id") && field.name() != "sample_id" {
-            // Ids are all different and as good as random.
-            builder = builder.set_column_dictionary_enabled(path, false);
+            // Ids are all different and as good as random: bounds of them exclude nothing.
+            builder = builder
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_statistics_enabled(path, EnabledStatistics::None);
         }
     }
     builder.build()
@@ -57,17 +65,54 @@ pub fn write_batch(path: &Path, batch: &RecordBatch) -> Result<()> {
     Ok(())
 }
 
+/// One growing part: batches with what to add to their request numbers, and the thread that writes them.
+struct Part {
+    batches: SyncSender<(RecordBatch, i64)>,
+    thread: Ending,
+}
+
+/// Earliest and latest epoch time.
+type Observed = Option<(i64, i64)>;
+
+/// A part that gets no more batches, until it is whole.
+type Ending = JoinHandle<Result<Observed>>;
+
+impl Part {
+    fn start(path: &Path, schema: SchemaRef) -> Result<Part> {
+        let mut out = writer(path, schema)?;
+        let (batches, waiting) = sync_channel::<(RecordBatch, i64)>(WAITING);
+        let thread = std::thread::spawn(move || {
+            let mut observed = None;
+            for (batch, by) in waiting {
+                observed = union(observed, observe(&batch));
+                out.write(&shifted(batch, by)?)?;
+            }
+            out.close()?;
+            Ok(observed)
+        });
+        Ok(Part { batches, thread })
+    }
+
+    fn end(self) -> Ending {
+        self.thread
+    }
+}
+
+fn finish(part: Ending) -> Result<Observed> {
+    part.join().unwrap_or_else(|_| Err(Error::run("a writing thread stopped early")))
+}
+
 /// The growing parts of one source.
 pub struct Parts {
     folder: PathBuf,
-    open: BTreeMap<Table, ArrowWriter<File>>,
+    open: BTreeMap<Table, Part>,
     next_row: i64,
     /// Records read so far.
     pub read: i64,
     /// Records refused so far.
     pub refused: i64,
-    /// Earliest and latest epoch time seen so far.
-    pub observed: Option<(i64, i64)>,
+    /// Earliest and latest epoch time in the parts published.
+    pub observed: Observed,
 }
 
 impl Parts {
@@ -86,13 +131,15 @@ impl Parts {
             if batch.num_rows() == 0 {
                 continue;
             }
-            self.observe(&batch);
-            let batch = shifted(batch, self.next_row)?;
-            if !self.open.contains_key(&table) {
-                self.open.insert(table, writer(&self.temporary(table), batch.schema())?);
-            }
-            if let Some(out) = self.open.get_mut(&table) {
-                out.write(&batch)?;
+            let part = match self.open.remove(&table) {
+                Some(part) => part,
+                None => Part::start(&self.temporary(table), batch.schema())?,
+            };
+            if part.batches.send((batch, self.next_row)).is_err() {
+                // The thread gave up: what it says is why.
+                finish(part.end())?;
+            } else {
+                self.open.insert(table, part);
             }
         }
         self.next_row += tables.requests;
@@ -101,40 +148,44 @@ impl Parts {
         Ok(())
     }
 
-    fn observe(&mut self, batch: &RecordBatch) {
-        let (Some(times), Some(clocks)) = (
-            batch.column_by_name("t_ns").and_then(|c| c.as_primitive_opt::<Int64Type>()),
-            batch.column_by_name("clock").and_then(|c| c.as_string_opt::<i32>()),
-        ) else {
-            return;
-        };
-        for (time, clock) in times.iter().zip(clocks.iter()) {
-            if let (Some(t), Some(clock)) = (time, clock)
-                && clock.starts_with("epoch:")
-            {
-                let (from, to) = self.observed.unwrap_or((t, t));
-                self.observed = Some((from.min(t), to.max(t)));
-            }
-        }
-    }
-
     /// Closes every part and moves it to `tables/<table>/<candidate>/<source>.parquet`.
     pub fn publish(&mut self, tables: &Path, candidate: &str, source: &str) -> Result<()> {
+        // All end at once, and every part is whole before the first is moved.
+        let open = std::mem::take(&mut self.open).into_iter();
+        let ending: Vec<(Table, Ending)> = open.map(|(table, part)| (table, part.end())).collect();
+        let mut whole = BTreeSet::new();
+        for (table, ending) in ending {
+            self.observed = union(self.observed, finish(ending)?);
+            whole.insert(table);
+        }
         for table in Table::ALL {
             let to = tables.join(table.as_str()).join(candidate).join(format!("{source}.parquet"));
-            match self.open.remove(&table) {
-                Some(out) => {
-                    out.close()?;
-                    publish(&self.temporary(table), &to)?;
-                }
+            if whole.contains(&table) {
+                publish(&self.temporary(table), &to)?;
+            } else if to.exists() {
                 // Read again with other options, a source may fill other tables than before.
-                None if to.exists() => {
-                    std::fs::remove_file(&to).map_err(|e| Error::io("replace", &to, e))?;
-                }
-                None => {}
+                std::fs::remove_file(&to).map_err(|e| Error::io("replace", &to, e))?;
             }
         }
         Ok(())
+    }
+}
+
+fn observe(batch: &RecordBatch) -> Observed {
+    let times = batch.column_by_name("t_ns")?.as_primitive_opt::<Int64Type>()?;
+    let clocks = batch.column_by_name("clock")?.as_string_opt::<i32>()?;
+    let epoch = times
+        .iter()
+        .zip(clocks)
+        .filter(|(_, clock)| clock.is_some_and(|clock| clock.starts_with("epoch:")))
+        .filter_map(|(time, _)| time);
+    epoch.fold(None, |observed, t| union(observed, Some((t, t))))
+}
+
+fn union(a: Observed, b: Observed) -> Observed {
+    match (a, b) {
+        (Some((a_from, a_to)), Some((b_from, b_to))) => Some((a_from.min(b_from), a_to.max(b_to))),
+        _ => a.or(b),
     }
 }
 
