@@ -1,10 +1,11 @@
 //! The answer in the terminal: the verdict first, then what it rests on, as bars and tables.
 
 use super::{Session, table};
-use crate::diagnose::{CandidateDiagnosis, Diagnosis, Reason, Word, advice, failing, gap};
+use crate::diagnose::{Average, CandidateDiagnosis, Diagnosis, Reason, Word, advice, failing, gap};
 use crate::error::Result;
 use crate::report::Lang;
 use crate::report::text::{interval, ns, percent};
+use std::collections::BTreeMap;
 
 /// Width of a bar of share 1.
 const BAR: usize = 24;
@@ -22,6 +23,9 @@ pub fn print(session: &mut Session, diagnosis: &Diagnosis) -> Result<()> {
             groups(session, candidate)?;
         }
         next(session, candidate)?;
+        if candidate.verdict.word == Word::InsufficientEvidence {
+            averages(session, candidate)?;
+        }
         for finding in &candidate.findings {
             session.out.finding(&session.words, finding);
         }
@@ -166,6 +170,28 @@ fn next(session: &mut Session, c: &CandidateDiagnosis) -> Result<()> {
     }
     for text in lines {
         session.out.line(&text)?;
+    }
+    Ok(())
+}
+
+/// The engine's own averages, beside the answer: of each metric the series that counted most requests.
+fn averages(session: &mut Session, c: &CandidateDiagnosis) -> Result<()> {
+    let mut largest: BTreeMap<&str, &Average> = BTreeMap::new();
+    for average in &c.averages {
+        let kept = largest.entry(&average.metric).or_insert(average);
+        if average.requests > kept.requests {
+            *kept = average;
+        }
+    }
+    for (metric, a) in largest {
+        let mean = crate::format::decimal::seconds(a.seconds / a.requests).map_or_else(String::new, ns);
+        let text = session
+            .words
+            .get("ui.average")
+            .replace("{metric}", metric)
+            .replace("{mean}", &mean)
+            .replace("{n}", &a.requests.to_string());
+        session.out.line(&format!("  {text}"))?;
     }
     Ok(())
 }
