@@ -108,7 +108,7 @@ fn exit_codes_are_those_of_the_table() {
         (demo, 0, &["diagnose", "--slow", "1h"]),
         (demo, 0, &["timeline", "s1-bat-0085"]),
         (demo, 1, &["diagnose"]),
-        (demo, 1, &["diagnose", "--slow", "p95", "--by", "caller,input"]),
+        (demo, 1, &["diagnose", "--slow", "p90", "--by", "caller,input"]),
         (&trial, 2, &["diagnose"]),
         (&trial, 2, &["run"]),
         (&trial, 2, &["explain", "record-not-jsn"]),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// A client timeline of about `mib` MiB: the lines of a sample over and over, under ids of their own.
+/// A client timeline of about `mib` MiB: the lines of a sample over and over, under ids and at times of their own.
 fn big_timeline(folder: &Path, mib: usize) -> PathBuf {
     let sample = String::from_utf8(sample("client_timeline/rate_limited.jsonl")).unwrap();
     let lines: Vec<&str> = sample.lines().collect();
@@ -14,7 +14,8 @@ fn big_timeline(folder: &Path, mib: usize) -> PathBuf {
     let mut n = 0;
     while text.len() < mib << 20 {
         for line in &lines {
-            text.push_str(&line.replacen("\"request_id\": \"", &format!("\"request_id\": \"copy-{n}-"), 1));
+            let line = line.replacen("\"request_id\": \"", &format!("\"request_id\": \"copy-{n}-"), 1);
+            text.push_str(&line.replace("_ns\": 17960", &format!("_ns\": 1{:04}", 7000 + n * 7919 % 3000)));
             text.push('\n');
         }
         n += 1;
@@ -134,8 +135,17 @@ impl Drop for Disk {
 fn a_full_disk_is_said_and_costs_nothing_loaded_before() {
     let folder = tempfile::tempdir().unwrap();
     let big = big_timeline(folder.path(), 16);
-    for size in ["8m", "17m"] {
-        let Some(disk) = Disk::of(size) else { return skip("cannot mount") };
+    let roomy = Trial::new();
+    roomy.load(&[big.clone()], &[]).exits(0);
+    let bytes_in = |folder: PathBuf| -> u64 {
+        let entries = walkdir::WalkDir::new(folder).into_iter().map(|e| e.unwrap().metadata().unwrap());
+        entries.filter(std::fs::Metadata::is_file).map(|m| m.len()).sum()
+    };
+    let (original, tables) = (std::fs::metadata(&big).unwrap().len(), bytes_in(roomy.path().join("tables")));
+    let slack = 128 << 10;
+    assert!(tables > 2 * slack, "{tables} bytes of tables are too few to run out of space between");
+    for size in [original / 2, original + slack + tables / 4] {
+        let Some(disk) = Disk::of(&size.to_string()) else { return skip("cannot mount") };
         let load = |file: &Path| -> Ran {
             let mut command = probity(["-C".as_ref(), disk.0.path().as_os_str()]);
             command.args(["load", "--candidate", "c", "--as-of", AS_OF]).arg(file);
@@ -180,7 +190,7 @@ fn a_file_that_cannot_be_read_costs_nothing() {
 fn reading_again_with_another_zone_replaces_the_rows() {
     let trial = Trial::new();
     let log = [checkout("samples/vllm_log/vllm.log")];
-    let first = |trial: &Trial| trial.sql("SELECT MIN(t_ns) AS t, COUNT(*) AS n FROM mark")[0].clone();
+    let first = |trial: &Trial| trial.sql("SELECT MIN(t_ns) AS t, COUNT(*) AS n FROM event")[0].clone();
     trial.load(&log, &["--tz", "UTC"]).exits(0);
     let (utc, files) = (first(&trial), trial.digest());
     trial.load(&log, &["--tz", "+08:00"]).exits(0);

@@ -321,7 +321,7 @@ mod tests {
         assert!(recognises(FIRST));
         let long = FIRST.repeat(100);
         assert!(long.len() > 1 << 16 && recognises(&long));
-        let head = |bytes: &[u8], whole| Head { name: String::new(), bytes: bytes.to_vec(), whole };
+        let head = |bytes: &[u8], whole| Head { whole, ..Head::of("", bytes) };
         // One message longer than the head: its length says so, its first span is there.
         let mut begun = FIRST.to_vec();
         begun[1] += 1;

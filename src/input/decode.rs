@@ -32,7 +32,7 @@ pub fn open(path: &Path, limits: Limits) -> Result<Box<dyn Read + Send>> {
         }
         _ => Box::new(reader),
     };
-    text::decoded(bytes).map_err(|e| Error::input(format!("cannot decompress {}", path.display())).because(e))
+    Ok(text::decoded(bytes))
 }
 
 /// The first `n` bytes without consuming them (fewer at the end of the file).
@@ -108,5 +108,9 @@ mod tests {
         assert_eq!(read(&bomb).unwrap_err().to_string(), RATIO);
         let whole = gzip(&b"abc".repeat(1000));
         assert!(read(&whole[..whole.len() / 2]).is_err());
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&zstd::encode_all(&b"abc".repeat(1000)[..], 1).unwrap()[..9]).unwrap();
+        let mut reader = open(file.path(), Limits::default()).unwrap();
+        assert!(reader.read_to_end(&mut Vec::new()).is_err(), "it opens, and fails when it is read");
     }
 }

@@ -4,30 +4,43 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 
 /// Strips a UTF-8 byte-order mark and turns UTF-16 (either order, marked) into UTF-8; other bytes pass.
-pub fn decoded(mut bytes: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+///
+/// An error that comes before the mark could be seen comes out when the result is read.
+pub fn decoded(mut bytes: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
     let mut head = [0; 3];
     let mut have = 0;
     while have < head.len() {
-        match bytes.read(&mut head[have..])? {
-            0 => break,
-            n => have += n,
+        match bytes.read(&mut head[have..]) {
+            Ok(0) => break,
+            Ok(n) => have += n,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Box::new(Broken(Some(e))),
         }
     }
     let head = head[..have].to_vec();
     let encoding = match head.as_slice() {
-        [0xef, 0xbb, 0xbf] => return Ok(bytes),
+        [0xef, 0xbb, 0xbf] => return bytes,
         [0xff, 0xfe, ..] => encoding_rs::UTF_16LE,
         [0xfe, 0xff, ..] => encoding_rs::UTF_16BE,
-        _ => return Ok(Box::new(io::Cursor::new(head).chain(bytes))),
+        _ => return Box::new(io::Cursor::new(head).chain(bytes)),
     };
     let rest = io::Cursor::new(head[2..].to_vec()).chain(bytes);
-    Ok(Box::new(Transcoder {
+    Box::new(Transcoder {
         inner: rest,
         decoder: encoding.new_decoder(),
         ready: Vec::new(),
         at: 0,
         done: false,
-    }))
+    })
+}
+
+/// Fails once, then ends.
+struct Broken(Option<io::Error>);
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
 }
 
 struct Transcoder<R> {

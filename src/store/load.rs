@@ -185,7 +185,7 @@ impl File<'_> {
 
     fn recognise(&self, head: &Head) -> std::result::Result<Recognised, Finding> {
         let refuse = |code, detail: &str| Finding::new(code, self.name(), Place::FILE, detail);
-        if head.whole && head.bytes.iter().all(u8::is_ascii_whitespace) {
+        if head.whole && head.broken.is_none() && head.bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(refuse(Code::FileEmpty, "0 records"));
         }
         let mut all = format::recognise(head);
@@ -198,7 +198,10 @@ impl File<'_> {
         }
         match all.len() {
             1 => Ok(all.remove(0)),
-            0 => Err(refuse(Code::FormatUnknown, &preview(head))),
+            0 => Err(match &head.broken {
+                Some(why) => refuse(Code::CompressionBad, why),
+                None => refuse(Code::FormatUnknown, &preview(head)),
+            }),
             _ => {
                 let list: Vec<_> = all.iter().map(|r| format!("{} ({})", r.format.id(), r.because)).collect();
                 Err(refuse(Code::FormatAmbiguous, &list.join(", ")))
