@@ -1,5 +1,11 @@
 //! The report: one self-contained HTML file a language, answer first, every figure with its way back.
+//!
+//! [`context`] makes plain structs of text from the diagnosis, [`figure`] the drawings, and [`template`] fills both
+//! into `reports/`. Nothing here looks at the clock, the machine or the place it runs in.
 
+mod context;
+mod figure;
+mod template;
 pub mod text;
 mod words;
 
@@ -11,7 +17,10 @@ use crate::ledger::Ledger;
 use crate::trial::Trial;
 
 /// Renders the report of a trial.
+///
+/// # Errors
+/// The engine cannot give the evidence of a request, or a template asks for what is not there.
 pub fn html(trial: &Trial, ledger: &Ledger, diagnosis: &Diagnosis, lang: Lang) -> Result<String> {
-    let _ = (trial, ledger, diagnosis, lang);
-    Ok(String::new())
+    let words = Words::new(lang);
+    template::render(&context::Page::new(trial, ledger, diagnosis, &words, lang)?)
 }

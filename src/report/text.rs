@@ -1,7 +1,7 @@
 //! Numbers and instants as text. Everything that is printed is made here, never in a template.
 
 use super::Words;
-use crate::diagnose::CandidateDiagnosis;
+use crate::diagnose::{CandidateDiagnosis, failing};
 
 /// A duration of `value` ns with three significant digits: `431 ms`, `7.25 s`, `−12.0 µs`.
 #[must_use]
@@ -55,27 +55,79 @@ pub fn instant(t_ns: i64, clock: &str) -> String {
     }
 }
 
+/// A place in a file as editors take it: `file:line`, and `#item` where a line holds several records.
+#[must_use]
+pub fn place(file: &str, line: i64, item: i64) -> String {
+    let item = if item > 0 { format!("#{item}") } else { String::new() };
+    format!("{}:{line}{item}", shown(file))
+}
+
+/// A size in bytes with thin groups of three digits.
+#[must_use]
+pub fn bytes(value: i64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && digit.is_ascii_digit() && (digits.len() - at) % 3 == 0 && !out.ends_with('-') {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A p value after correction; below a thousandth it is only said that it is.
+#[must_use]
+pub fn q_value(q: f64) -> String {
+    if q < 0.001 { "<0.001".to_owned() } else { format!("{q:.3}") }
+}
+
+/// A name from evidence without characters that steer a terminal or turn the direction of text.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    let bidi = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if c.is_control() || bidi(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// Such a name, cut in the middle when it is longer than anyone reads.
+#[must_use]
+pub fn clipped(text: &str) -> String {
+    const HEAD: usize = 96;
+    const TAIL: usize = 24;
+    let text = shown(text);
+    let length = text.chars().count();
+    if length <= HEAD + TAIL + 1 {
+        return text;
+    }
+    let head = text.chars().take(HEAD);
+    let tail = text.chars().skip(length - TAIL);
+    head.chain(['…']).chain(tail).collect()
+}
+
 /// The verdict on a candidate in one sentence.
 #[must_use]
 pub fn verdict_sentence(words: &Words, c: &CandidateDiagnosis) -> String {
     let v = &c.verdict;
-    let name = |stage| words.get(&format!("stage.{stage}")).to_owned();
-    let stage = v.stage.map(name).unwrap_or_default();
-    let runner_up = v.runner_up.map(|(stage, _)| name(stage)).unwrap_or_default();
+    let stage = v.stage.map(|stage| words.get(&format!("stage.{stage}")).to_owned()).unwrap_or_default();
     let reason = v.missing.first().map(|reason| format!("reason.{}", reason.as_str())).unwrap_or_default();
     let share = v.share.map(percent).unwrap_or_default();
-    let range = v.interval.map(|(l, h)| interval(&percent(l), &percent(h))).unwrap_or_default();
+    let range = v.interval.map(|(l, h)| interval(&percent(l), &percent(h)));
+    let range = range.unwrap_or_else(|| words.get("verdict.no-interval").to_owned());
     let values = [
         ("stage", stage.as_str()),
         ("share", &share),
         ("interval", &range),
-        ("runner_up", &runner_up),
         ("reason", words.get(&reason)),
         ("slow", &v.slow.to_string()),
         ("n", &v.n.to_string()),
         ("threshold", &c.slow_ns.map(ns).unwrap_or_default()),
     ];
-    words.fill(&format!("verdict.{}", v.word.as_str()), &values)
+    let sentence = words.fill(&format!("verdict.{}", v.word.as_str()), &values);
+    if !failing(&c.counts) {
+        return sentence;
+    }
+    let (failed, exchanges) = (c.counts.failed.to_string(), c.counts.exchanges.to_string());
+    sentence + &words.fill("verdict.failed", &[("failed", &failed), ("exchanges", &exchanges)])
 }
 
 #[cfg(test)]
@@ -112,5 +164,25 @@ mod tests {
     fn instants_name_their_clock_kind() {
         assert_eq!(instant(1_796_073_393_610_422_937, "epoch:x"), "2026-11-30T21:16:33.610422937Z");
         assert_eq!(instant(5, "monotonic:x"), "5 ns");
+    }
+
+    #[test]
+    fn names_from_evidence_are_disarmed_and_cut() {
+        assert_eq!(shown("a\u{1b}[1m\u{202e}b"), "a\u{fffd}[1m\u{fffd}b");
+        assert_eq!(clipped("web-0001"), "web-0001");
+        let cut = clipped(&format!("first{}last", "排".repeat(10_000)));
+        assert!(cut.starts_with("first排") && cut.ends_with("排last") && cut.chars().count() == 121);
+        assert_eq!(place("a b.jsonl", 3, 0), "a b.jsonl:3");
+        assert_eq!(place("a\n.pb", 1, 7), "a\u{fffd}.pb:1#7");
+    }
+
+    #[test]
+    fn sizes_are_grouped_and_small_q_is_not_zero() {
+        let plain = |value| bytes(value).replace('\u{202f}', " ");
+        assert_eq!(
+            [plain(0), plain(999), plain(1_234_567), plain(-123_456)],
+            ["0", "999", "1 234 567", "-123 456"]
+        );
+        assert_eq!([q_value(0.0), q_value(0.0123), q_value(1.0)], ["<0.001", "0.012", "1.000"]);
     }
 }

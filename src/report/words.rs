@@ -144,7 +144,7 @@ mod tests {
             Reason::EngineRest,
         ]
         .map(Reason::as_str);
-        let sections: [(&str, &[&str]); 12] = [
+        let sections: [(&str, &[&str]); 14] = [
             ("stage", &stages),
             ("stage_help", &stages),
             ("known", &known),
@@ -154,9 +154,11 @@ mod tests {
             ("hop", &Hop::ALL.map(Hop::as_str)),
             ("dimension", &Dimension::ALL.map(Dimension::as_str)),
             ("verdict", &words),
+            ("verdict", &["failed", "no-interval"]),
             ("reason", &reasons),
             ("baseline", &["matched", "pooled", "none"]),
             ("ui", &HEADINGS),
+            ("badge", &words),
         ];
         let codes = Code::ALL
             .iter()
@@ -164,7 +166,13 @@ mod tests {
         let definitions = DEFINITIONS.iter().map(|definition| format!("definition.{}", definition.id));
         let sections =
             sections.iter().flat_map(|(section, ids)| ids.iter().map(move |id| format!("{section}.{id}")));
-        codes.chain(definitions).chain(sections).chain(asked("src/cli", "\"(ui\\.[a-z-]+)\"")).collect()
+        codes
+            .chain(definitions)
+            .chain(sections)
+            .chain(asked("src", "\"(ui\\.[a-z-]+)\""))
+            .chain(asked("src/report", "\"(report\\.[a-z0-9_]+)\""))
+            .chain(asked("reports", "\\bw\\.([a-z0-9_]+)").into_iter().map(|key| format!("report.{key}")))
+            .collect()
     }
 
     /// Words of the command line that tables ask for by column, without a key in the source.

@@ -1,0 +1,38 @@
+//! The loaded files with their hashes and counts.
+
+use super::Making;
+use crate::report::text::{bytes, instant, shown};
+use crate::store::SourceRow;
+use serde::Serialize;
+
+/// A source.
+#[derive(Debug, Serialize)]
+pub struct Source {
+    id: String,
+    candidate: String,
+    name: String,
+    format: String,
+    hop: String,
+    read: String,
+    refused: String,
+    bytes: String,
+    received: String,
+    sha256: String,
+}
+
+impl Source {
+    pub fn new(making: &Making, s: &SourceRow) -> Source {
+        Source {
+            id: shown(&s.source),
+            candidate: shown(&s.candidate),
+            name: shown(&s.name),
+            format: shown(format!("{} {}", s.format, s.version).trim()),
+            hop: making.word(&format!("hop.{}", s.hop)),
+            read: s.read.to_string(),
+            refused: s.refused.to_string(),
+            bytes: bytes(s.bytes),
+            received: instant(s.received_at, "epoch:"),
+            sha256: shown(&s.sha256),
+        }
+    }
+}
