@@ -1,12 +1,15 @@
 //! The store under stress: killed, contended, out of space, misaddressed; never half-written.
 
 use crate::support::{AS_OF, Ran, Trial, checkout, digest, probity, run, sample, skip};
+use probity::input::sha256_hex;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// A client timeline of about `mib` MiB: the lines of a sample over and over, under ids and at times of their own.
+/// A client timeline of about `mib` MiB: the lines of a sample over and over, under ids and at times of
+/// their own.
 fn big_timeline(folder: &Path, mib: usize) -> PathBuf {
     let sample = String::from_utf8(sample("client_timeline/rate_limited.jsonl")).unwrap();
     let lines: Vec<&str> = sample.lines().collect();
@@ -15,8 +18,10 @@ fn big_timeline(folder: &Path, mib: usize) -> PathBuf {
     while text.len() < mib << 20 {
         for line in &lines {
             let line = line.replacen("\"request_id\": \"", &format!("\"request_id\": \"copy-{n}-"), 1);
-            text.push_str(&line.replace("_ns\": 17960", &format!("_ns\": 1{:04}", 7000 + n * 7919 % 3000)));
-            text.push('\n');
+            let line = line.replace("_ns\": 17960", &format!("_ns\": 1{:04}", 7000 + n * 7919 % 3000));
+            let trace = sha256_hex(line.as_bytes());
+            let (before, after) = line.split_once("\"trace_id\": \"").unwrap();
+            writeln!(text, "{before}\"trace_id\": \"{}{}", &trace[..32], &after[32..]).unwrap();
         }
         n += 1;
     }
@@ -47,7 +52,7 @@ fn custody_holds(trial: &Trial) {
 #[test]
 fn a_killed_load_leaves_no_trace_once_it_is_run_again() {
     let folder = tempfile::tempdir().unwrap();
-    let files = [small(), big_timeline(folder.path(), 60)];
+    let files = [small(), big_timeline(folder.path(), 48)];
     let whole = Trial::new();
     let began = Instant::now();
     whole.load(&files, &[]).exits(0);
