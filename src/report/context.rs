@@ -10,7 +10,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use super::text::{instant, ns, shown};
+use super::text::{date, ns, shown};
 use super::{Lang, Words};
 use crate::diagnose::Diagnosis;
 use crate::error::Result;
@@ -124,7 +124,7 @@ impl<'a> Page<'a> {
             w: words.section("report"),
             mark: Marks::of(lang),
             trial: shown(&diagnosis.trial),
-            received: received.map_or_else(String::new, |t| instant(t, "epoch:")),
+            received: received.map_or_else(String::new, date),
             version: env!("CARGO_PKG_VERSION"),
             digest: digest(&ledger.sources),
             slow: diagnosis.slow.clone(),

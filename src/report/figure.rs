@@ -70,19 +70,20 @@ pub fn waterfall(words: &Words, c: &CandidateDiagnosis) -> String {
     })
 }
 
-/// The stages of a request; what the engine leaves unexplained apart from what nobody covers.
+/// The stages a request spent time in; what the engine leaves unexplained apart from what nobody covers.
 fn segments(x: &Exchange) -> Vec<waterfall::Segment<'static>> {
     let mut out = Vec::new();
     for s in &x.stages {
         let Some(ns) = s.ns else { continue };
         let bounds = (s.known == Known::Bounded).then_some((s.low_ns, s.high_ns));
         if s.stage == "unattributed" {
-            out.push(waterfall::Segment { stage: "engine_rest", ns: x.engine_rest_ns, bounds: None });
             let rest = ns.saturating_sub(x.engine_rest_ns);
+            out.push(waterfall::Segment { stage: "engine_rest", ns: x.engine_rest_ns, bounds: None });
             out.push(waterfall::Segment { stage: s.stage, ns: rest, bounds });
         } else {
             out.push(waterfall::Segment { stage: s.stage, ns, bounds });
         }
     }
+    out.retain(|segment| segment.ns != 0 || segment.bounds.is_some());
     out
 }

@@ -104,6 +104,20 @@ pub fn clipped(text: &str) -> String {
     head.chain(['…']).chain(tail).collect()
 }
 
+/// An instant of UTC without the fractions nobody reads, as epoch ns.
+#[must_use]
+pub fn date(t_ns: i64) -> String {
+    let time = jiff::Timestamp::from_nanosecond(i128::from(t_ns));
+    time.map_or_else(|_| format!("{t_ns} ns"), |time| format!("{time:.0}"))
+}
+
+/// A sentence with its first letter set large, where the script has such letters.
+#[must_use]
+pub fn sentence(text: &str) -> String {
+    let mut rest = text.chars();
+    rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
+}
+
 /// The verdict on a candidate in one sentence.
 #[must_use]
 pub fn verdict_sentence(words: &Words, c: &CandidateDiagnosis) -> String {
@@ -164,6 +178,15 @@ mod tests {
     fn instants_name_their_clock_kind() {
         assert_eq!(instant(1_796_073_393_610_422_937, "epoch:x"), "2026-11-30T21:16:33.610422937Z");
         assert_eq!(instant(5, "monotonic:x"), "5 ns");
+        assert_eq!(date(1_796_073_393_610_422_937), "2026-11-30T21:16:33Z");
+    }
+
+    #[test]
+    fn sentences_begin_large() {
+        assert_eq!(
+            [sentence("queue explains"), sentence("排队"), sentence("")],
+            ["Queue explains", "排队", ""]
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Making;
 use crate::diagnose::{CandidateDiagnosis, Reason, Word, advice, failing, gap};
 use crate::report::Lang;
-use crate::report::text::{interval, ns, percent, verdict_sentence};
+use crate::report::text::{interval, ns, percent, sentence, verdict_sentence};
 use serde::Serialize;
 
 /// The verdict and what follows from it.
@@ -62,7 +62,7 @@ impl Answer {
                 };
                 let (ask, owner) = (say(&gap.ask), say(&gap.owner));
                 let ask = making.words.fill("report.ask", &[("ask", &ask), ("owner", &owner)]);
-                Some(Ask { why, ask, owner })
+                Some(Ask { why: sentence(&why), ask, owner })
             })
             .collect();
         let gpus = match (advice, v.word) {
@@ -96,7 +96,7 @@ impl Answer {
                 Word::NothingSlow => "✓",
             },
             badge: making.word(&format!("badge.{}", v.word.as_str())),
-            sentence: verdict_sentence(making.words, c),
+            sentence: sentence(&verdict_sentence(making.words, c)),
             stage: v.stage.map_or_else(dash, |stage| making.stage(stage)),
             share: share.unwrap_or_else(dash),
             slow: making.words.fill("report.k_of_n", &[("k", &slow), ("n", &n)]),

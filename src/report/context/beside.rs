@@ -3,7 +3,7 @@
 use super::Making;
 use crate::diagnose::{self, CandidateDiagnosis};
 use crate::ledger::Offset;
-use crate::report::text::{clipped, instant, ns};
+use crate::report::text::{clipped, date, ns};
 use crate::row::definition;
 use serde::Serialize;
 
@@ -88,8 +88,8 @@ pub fn averages(c: &CandidateDiagnosis) -> Vec<Average> {
         seconds: format!("{:.3} s", a.seconds),
         requests: format!("{:.0}", a.requests),
         mean: if a.requests > 0.0 { format!("{:.3} s", a.seconds / a.requests) } else { "–".to_owned() },
-        from: instant(a.from_ns, "epoch:"),
-        to: instant(a.to_ns, "epoch:"),
+        from: date(a.from_ns),
+        to: date(a.to_ns),
     };
     c.averages.iter().map(row).collect()
 }

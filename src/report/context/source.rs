@@ -1,7 +1,7 @@
 //! The loaded files with their hashes and counts.
 
 use super::Making;
-use crate::report::text::{bytes, instant, shown};
+use crate::report::text::{bytes, date, shown};
 use crate::store::SourceRow;
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ impl Source {
             read: s.read.to_string(),
             refused: s.refused.to_string(),
             bytes: bytes(s.bytes),
-            received: instant(s.received_at, "epoch:"),
+            received: date(s.received_at),
             sha256: shown(&s.sha256),
         }
     }
