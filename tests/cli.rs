@@ -38,18 +38,17 @@ fn help_of_every_command() {
 
 #[test]
 fn words_in_both_languages() {
+    // A key that stands for a missing word would be shown as itself.
+    let key = regex::Regex::new(r"\b(ui|stage|verdict|code|hop|known|severity|dimension)\.[a-z]").unwrap();
     for lang in ["en", "zh"] {
-        let say = |arguments: &[&str]| run(&mut probity(arguments).args(["--lang", lang])).exits(0).out;
+        let say = |arguments: &[&str]| run(probity(arguments).args(["--lang", lang])).exits(0).out;
         insta::assert_snapshot!(format!("formats_{lang}"), say(&["formats"]));
         insta::assert_snapshot!(format!("explain_{lang}"), say(&["explain", "record-not-json"]));
         let diagnosis = DEMO.run(["diagnose", "--lang", lang]).exits(1);
         insta::assert_snapshot!(format!("diagnose_{lang}"), told(&diagnosis));
         let one = DEMO.run(["timeline", "s1-bat-0085", "--lang", lang]).exits(0);
         insta::assert_snapshot!(format!("timeline_{lang}"), told(&one));
-        // A key that stands for a missing word would be shown as itself.
         for text in [&diagnosis.out, &one.out, &say(&["explain"])] {
-            let key =
-                regex::Regex::new(r"\b(ui|stage|verdict|code|hop|known|severity|dimension)\.[a-z]").unwrap();
             assert!(!key.is_match(text), "a word is missing in {lang}:\n{text}");
         }
     }
@@ -65,11 +64,15 @@ fn shape(value: &Value) -> String {
             Value::Number(_) => "number",
             Value::String(_) => "text",
             Value::Array(items) => {
-                items.iter().for_each(|item| visit(item, &format!("{path}[]"), seen));
+                for item in items {
+                    visit(item, &format!("{path}[]"), seen);
+                }
                 "list"
             }
             Value::Object(fields) => {
-                fields.iter().for_each(|(key, field)| visit(field, &format!("{path}.{key}"), seen));
+                for (key, field) in fields {
+                    visit(field, &format!("{path}.{key}"), seen);
+                }
                 "object"
             }
         };

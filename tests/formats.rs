@@ -101,7 +101,7 @@ fn summary(tables: &Tables) -> String {
         writeln!(text, "{}: {} rows", table.as_str(), batch.num_rows()).unwrap();
         let rows: BTreeSet<usize> = [0, batch.num_rows() - 1].into();
         for row in rows {
-            text.push_str(" ");
+            text.push(' ');
             for (field, column) in batch.schema().fields().iter().zip(batch.columns()).skip(2) {
                 if !column.is_null(row) {
                     let cell =

@@ -173,7 +173,7 @@ fn a_shifted_clock_is_found_between_bounds() {
 fn never_another_stage(folder: &str, stage: &str) {
     let Some(folder) = corpora("lab").map(|lab| lab.join(folder)) else { return };
     // Scrapes are many, and hold no requests.
-    let files: Vec<PathBuf> = walk(&[folder.clone()])
+    let files: Vec<PathBuf> = walk(std::slice::from_ref(&folder))
         .unwrap()
         .into_iter()
         .map(|(path, _)| path)

@@ -141,7 +141,7 @@ fn a_full_disk_is_said_and_costs_nothing_loaded_before() {
     let folder = tempfile::tempdir().unwrap();
     let big = big_timeline(folder.path(), 16);
     let roomy = Trial::new();
-    roomy.load(&[big.clone()], &[]).exits(0);
+    roomy.load(std::slice::from_ref(&big), &[]).exits(0);
     let bytes_in = |folder: PathBuf| -> u64 {
         let entries = walkdir::WalkDir::new(folder).into_iter().map(|e| e.unwrap().metadata().unwrap());
         entries.filter(std::fs::Metadata::is_file).map(|m| m.len()).sum()
@@ -182,7 +182,7 @@ fn a_file_that_cannot_be_read_costs_nothing() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
         if std::fs::File::open(&closed).is_ok() {
             return skip("this user reads everything");
         }
