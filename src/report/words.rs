@@ -176,7 +176,7 @@ mod tests {
     }
 
     /// Words of the command line that tables ask for by column, without a key in the source.
-    const HEADINGS: [&str; 13] = [
+    const HEADINGS: [&str; 14] = [
         "already",
         "bytes",
         "candidate",
@@ -187,6 +187,7 @@ mod tests {
         "outcome",
         "read",
         "refused",
+        "skipped",
         "skipped",
         "source",
         "title",
