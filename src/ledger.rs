@@ -9,7 +9,7 @@ mod timeline;
 
 pub use clock::Offset;
 pub use exchange::{Exchange, Known, Stage, exchanges};
-pub use timeline::{Evidence, Timeline, timelines};
+pub use timeline::{Evidence, Timeline, timelines, timelines_of};
 
 use crate::error::{Error, Result};
 use crate::finding::{Code, Finding, Place};
@@ -57,15 +57,16 @@ pub fn open(store: &Store, cold_first: i64) -> Result<Ledger> {
         return Err(Error::input(format!("nothing is loaded in {}", store.root().display()))
             .hint("load files with `probity load FILE… --candidate NAME`, or run `probity run`"));
     }
-    let engine = Engine::open(store)?;
     let folder = store.ledger();
     std::fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, e))?;
     let digest = inputs_digest(&sources, cold_first);
     let kept = Kept::at(&folder, &digest);
     if !kept.complete() {
         clear(&folder)?;
-        build(&engine, cold_first, &kept)?;
+        // In a session of its own: what it holds in memory goes with it.
+        build(&Engine::open(store)?, cold_first, &kept)?;
     }
+    let engine = Engine::open(store)?;
     engine.view_file("exchange", &kept.exchange)?;
     engine.execute(concat!("CREATE VIEW ledger AS ", include_str!("ledger/ledger.sql")))?;
     let (offsets, findings) = kept.read()?;
@@ -144,6 +145,7 @@ fn inputs_digest(sources: &[SourceRow], cold_first: i64) -> String {
         include_str!("ledger/index.sql"),
         include_str!("ledger/seen.sql"),
         include_str!("ledger/retry.sql"),
+        include_str!("ledger/record.sql"),
         include_str!("ledger/joined.sql"),
         include_str!("ledger/order.sql"),
         include_str!("ledger/stage.sql"),
@@ -172,6 +174,7 @@ fn build(engine: &Engine, cold_first: i64, kept: &Kept) -> Result<()> {
     link(engine)?;
     table("seen", include_str!("ledger/seen.sql"))?;
     table("retry", include_str!("ledger/retry.sql"))?;
+    table("record", include_str!("ledger/record.sql"))?;
     table("joined", include_str!("ledger/joined.sql"))?;
     let (offsets, mut findings) = clock::offsets(&engine.query(include_str!("ledger/order.sql"))?);
     engine.execute(&clock::table(&offsets))?;

@@ -13,23 +13,19 @@ SELECT
   COALESCE(t.retry_wait, 0) AS retry_wait, COALESCE(t.ready_wait, 0) AS ready_wait,
   a.scheduled, COALESCE(t.first_send, a.send) AS first_send, a.send, a.headers, a.first_token, a.end_ns,
   a.clock AS client_clock, c.prefill AS echo_prefill,
-  s.gateway_row, gi.start_ns AS gateway_start, gi.end_ns AS gateway_end, gi.step_ns AS gateway_step,
-  gi.clock AS gateway_clock,
-  COALESCE(gs.handshake, 0) + COALESCE(gs.wait, 0) + COALESCE(gs.connect, 0) AS gateway_wait,
+  s.gateway_row, g.start_ns AS gateway_start, g.end_ns AS gateway_end, g.step_ns AS gateway_step,
+  g.clock AS gateway_clock,
+  COALESCE(g.handshake, 0) + COALESCE(g.wait, 0) + COALESCE(g.connect, 0) AS gateway_wait,
   -- A proxy rounds both figures by itself, so the inner one can come out a step longer than the outer.
-  gs.response AS gateway_response,
-  CASE WHEN gs.whole < gs.upstream THEN 0 ELSE gs.whole - gs.upstream END AS gateway_around,
-  s.engine_row, ei.start_ns AS engine_start, ei.first_token AS engine_first, ei.launch AS engine_launch,
-  ei.end_ns AS engine_end, ei.clock AS engine_clock,
-  es.ttft AS engine_ttft, es.queue AS engine_queue, es.prefill AS engine_prefill
+  g.response AS gateway_response,
+  CASE WHEN g.whole < g.upstream THEN 0 ELSE g.whole - g.upstream END AS gateway_around,
+  s.engine_row, e.start_ns AS engine_start, e.first_token AS engine_first, e.launch AS engine_launch,
+  e.end_ns AS engine_end, e.clock AS engine_clock,
+  e.ttft AS engine_ttft, e.queue AS engine_queue, e.prefill AS engine_prefill
 FROM attempt a
 LEFT JOIN retry t ON t.x = a.x
 LEFT JOIN stated c ON c.row = a.row
 LEFT JOIN seen s ON s.attempt_row = a.row
-LEFT JOIN request g ON g.row = s.gateway_row
-LEFT JOIN instant gi ON gi.row = s.gateway_row
-LEFT JOIN stated gs ON gs.row = s.gateway_row
-LEFT JOIN request e ON e.row = s.engine_row
-LEFT JOIN instant ei ON ei.row = s.engine_row
-LEFT JOIN stated es ON es.row = s.engine_row
+LEFT JOIN record g ON g.row = s.gateway_row
+LEFT JOIN record e ON e.row = s.engine_row
 WHERE t.x IS NULL OR a.row = t.won_row

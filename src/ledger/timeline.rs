@@ -3,8 +3,9 @@
 use super::exchange::{Exchange, exchanges};
 use super::{Ledger, Offset};
 use crate::error::{Error, Result};
-use crate::store::{Engine, quote};
+use crate::store::{Cells, quote};
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One figure that a source states about a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -59,12 +60,44 @@ pub fn timelines(ledger: &Ledger, id: &str) -> Result<Vec<Timeline>> {
         return Err(Error::input(format!("no exchange has the id {id:?}"))
             .hint("ids are request ids, trace ids or response ids; `probity sql \"SELECT exchange FROM exchange\"` lists them"));
     }
-    found.into_iter().map(|exchange| timeline(ledger, exchange)).collect()
+    timelines_of(ledger, &found)
 }
 
-fn timeline(ledger: &Ledger, exchange: Exchange) -> Result<Timeline> {
-    let evidence = evidence(&ledger.engine, &exchange)?;
-    let clock = |hop: &str| evidence.iter().find(|e| e.hop == hop && !e.clock.is_empty()).map(|e| e.clock.as_str());
+/// Timelines of exchanges in hand, in their order: the store is searched once for all of them.
+///
+/// # Errors
+/// The engine cannot run.
+pub fn timelines_of(ledger: &Ledger, exchanges: &[Exchange]) -> Result<Vec<Timeline>> {
+    if exchanges.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut rows: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+    for x in exchanges {
+        rows.entry(x.row)
+            .or_default()
+            .extend([Some(x.row), x.gateway_row, x.engine_row].into_iter().flatten());
+    }
+    let sql = include_str!("sister.sql").replace("{rows}", &list(rows.keys()));
+    for (x, sister) in ledger.engine.rows(&sql, |c| Ok((c.count("x")?, c.count("row")?)))? {
+        rows.entry(x).or_default().insert(sister);
+    }
+    let sql = include_str!("evidence.sql").replace("{rows}", &list(rows.values().flatten()));
+    let evidence = ledger.engine.rows(&sql, |c| Ok((c.count("row")?, figure(c)?)))?;
+    let of = |x: &Exchange| {
+        let mine = |row: &i64| rows.get(&x.row).is_some_and(|rows| rows.contains(row));
+        evidence.iter().filter(|(row, _)| mine(row)).map(|(_, figure)| figure.clone()).collect()
+    };
+    Ok(exchanges.iter().map(|x| timeline(ledger, x.clone(), of(x))).collect())
+}
+
+/// A list of row numbers for SQL.
+fn list<'a>(rows: impl Iterator<Item = &'a i64>) -> String {
+    rows.map(i64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn timeline(ledger: &Ledger, exchange: Exchange, evidence: Vec<Evidence>) -> Timeline {
+    let clock =
+        |hop: &str| evidence.iter().find(|e| e.hop == hop && !e.clock.is_empty()).map(|e| e.clock.as_str());
     let offset = match (clock("client"), clock("engine")) {
         (Some(a), Some(b)) => ledger
             .offsets
@@ -73,29 +106,22 @@ fn timeline(ledger: &Ledger, exchange: Exchange) -> Result<Timeline> {
             .cloned(),
         _ => None,
     };
-    Ok(Timeline { exchange, offset, evidence })
+    Timeline { exchange, offset, evidence }
 }
 
-/// Marks and measures of the exchange's attempts and of what other hops recorded of it, attempt by attempt in the
-/// order of the hops.
-fn evidence(engine: &Engine, exchange: &Exchange) -> Result<Vec<Evidence>> {
-    let others: Vec<String> =
-        [exchange.gateway_row, exchange.engine_row].into_iter().flatten().map(|row| row.to_string()).collect();
-    let others = if others.is_empty() { "NULL".to_owned() } else { others.join(", ") };
-    let sql = include_str!("evidence.sql").replace("{row}", &exchange.row.to_string()).replace("{others}", &others);
-    engine.rows(&sql, |c| {
-        Ok(Evidence {
-            hop: c.text("hop")?,
-            attempt: c.int("attempt")?,
-            what: c.text("what")?,
-            t_ns: c.int("t_ns")?,
-            duration_ns: c.int("duration_ns")?,
-            clock: c.text("clock")?,
-            resolution_ns: c.count("resolution_ns")?,
-            file: c.text("file")?,
-            sha256: c.text("sha256")?,
-            line: c.count("line")?,
-            item: c.count("item")?,
-        })
+/// One mark or measure with its place; they come attempt by attempt in the order of the hops.
+fn figure(c: Cells) -> Result<Evidence> {
+    Ok(Evidence {
+        hop: c.text("hop")?,
+        attempt: c.int("attempt")?,
+        what: c.text("what")?,
+        t_ns: c.int("t_ns")?,
+        duration_ns: c.int("duration_ns")?,
+        clock: c.text("clock")?,
+        resolution_ns: c.count("resolution_ns")?,
+        file: c.text("file")?,
+        sha256: c.text("sha256")?,
+        line: c.count("line")?,
+        item: c.count("item")?,
     })
 }

@@ -3,7 +3,7 @@
 use super::Making;
 use crate::diagnose::CandidateDiagnosis;
 use crate::error::Result;
-use crate::ledger::{self, Exchange, Known, STAGES, Stage, timelines};
+use crate::ledger::{self, Exchange, Known, STAGES, Stage, timelines_of};
 use crate::report::text::{clipped, instant, interval, ns, shown};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -74,24 +74,17 @@ impl Evidence {
 
 /// Evidence of the slowest requests of a candidate.
 pub fn all(making: &Making, prefix: &str, c: &CandidateDiagnosis) -> Result<Vec<Evidence>> {
-    let mut out = Vec::new();
-    for (at, exchange) in c.slowest.iter().enumerate() {
-        let mine = |t: &ledger::Timeline| {
-            (t.exchange.row, &t.exchange.candidate) == (exchange.row, &exchange.candidate)
-        };
-        let found = timelines(making.ledger, &exchange.exchange)?.into_iter().find(mine);
-        let files = found.map_or(Vec::new(), |timeline| files(making, &timeline.evidence));
-        out.push(Evidence {
-            anchor: format!("{prefix}-r{}", at + 1),
-            exchange: clipped(&exchange.exchange),
-            id: exchange.exchange.clone(),
-            ttft: ttft(making, exchange),
-            about: about(making, exchange),
-            stages: exchange.stages.iter().map(|s| stage(making, exchange, s)).collect(),
-            files,
-        });
-    }
-    Ok(out)
+    let timelines = timelines_of(making.ledger, &c.slowest)?;
+    let evidence = |(n, ledger::Timeline { exchange, evidence, .. }): (i32, &ledger::Timeline)| Evidence {
+        anchor: format!("{prefix}-r{n}"),
+        exchange: clipped(&exchange.exchange),
+        id: exchange.exchange.clone(),
+        ttft: ttft(making, exchange),
+        about: about(making, exchange),
+        stages: exchange.stages.iter().map(|s| stage(making, exchange, s)).collect(),
+        files: files(making, evidence),
+    };
+    Ok((1..).zip(&timelines).map(evidence).collect())
 }
 
 fn ttft(making: &Making, exchange: &Exchange) -> String {
