@@ -4,7 +4,7 @@ use super::context::Page;
 use crate::error::{Error, Result};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior};
+use minijinja::{AutoEscape, Environment, HtmlEscape, UndefinedBehavior, Value};
 
 const PAGE: &str = "page";
 
@@ -26,8 +26,30 @@ pub fn render(page: &Page) -> Result<String> {
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build().map_err(failed)?;
     environment.set_syntax(syntax);
+    environment.add_filter("code", code);
     for (name, text) in TEMPLATES {
         environment.add_template(name, text).map_err(failed)?;
     }
     environment.get_template(PAGE).and_then(|template| template.render(Serde(page))).map_err(failed)
+}
+
+/// Escaped text whose parts between backticks are set as code.
+fn code(text: &str) -> Value {
+    let mut html = String::new();
+    for (at, part) in text.split('`').enumerate() {
+        let part = HtmlEscape(part);
+        html += &if at % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() };
+    }
+    Value::from_safe_string(html)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_set_as_code_and_everything_is_escaped() {
+        assert_eq!(code("run `a <b>` & see").to_string(), "run <code>a &lt;b&gt;</code> &amp; see");
+        assert_eq!(code("<i>").to_string(), "&lt;i&gt;");
+    }
 }
