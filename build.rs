@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 fn main() -> std::io::Result<()> {
-    let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("samples/trial");
+    let root =
+        PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("samples/trial");
     println!("cargo::rerun-if-changed=samples/trial");
     let mut files = Vec::new();
     list(&root, &mut files)?;

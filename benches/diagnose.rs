@@ -50,7 +50,8 @@ fn ours(root: &Path, run: &mut Run) -> Result<()> {
     }
     run.step("ledger", || Ok(ledger::open(&store, trial.cold_first).map(drop)?))?;
     let ledger = run.step("open", || Ok(ledger::open(&store, trial.cold_first)?))?;
-    let diagnosis = run.step("diagnose", || Ok(diagnose(&ledger, &trial, &trial.slow, &trial.groups, None)?))?;
+    let diagnosis =
+        run.step("diagnose", || Ok(diagnose(&ledger, &trial, &trial.slow, &trial.groups, None)?))?;
     for (step, lang) in [("report en", Lang::En), ("report zh", Lang::Zh)] {
         run.step(step, || Ok(html(&trial, &ledger, &diagnosis, lang).map(drop)?))?;
     }

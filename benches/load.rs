@@ -56,9 +56,9 @@ fn ours(trial: &Path, files: impl Fn(&str) -> Vec<PathBuf>, run: &mut Run) -> Re
 fn peer(folder: &Path, files: impl Fn(&str) -> Vec<PathBuf>, run: &mut Run) -> Result<()> {
     let connection = duckdb::Connection::open_in_memory()?;
     for (format, sql) in FORMATS {
-        let sql = files(format).iter().fold(sql.to_owned(), |sql, file| {
-            sql.replace("{file}", &file.to_string_lossy())
-        });
+        let sql = files(format)
+            .iter()
+            .fold(sql.to_owned(), |sql, file| sql.replace("{file}", &file.to_string_lossy()));
         let sql = sql.replace("{out}", &folder.join(format).to_string_lossy());
         run.step(format, || Ok(connection.execute_batch(&sql)?))?;
     }

@@ -101,12 +101,8 @@ fn parse_lang(name: &str) -> std::result::Result<Lang, String> {
 /// Runs a parsed command line and gives the process's exit code.
 #[must_use]
 pub fn main(cli: Cli) -> ExitCode {
-    let mut session = Session {
-        root: cli.dir,
-        lang: cli.lang,
-        words: Words::new(cli.lang),
-        out: Output::new(cli.json),
-    };
+    let mut session =
+        Session { root: cli.dir, lang: cli.lang, words: Words::new(cli.lang), out: Output::new(cli.json) };
     let result = dispatch(&mut session, cli.command).and_then(|exit| {
         session.out.flush()?;
         Ok(exit)

@@ -18,8 +18,8 @@ pub use verdict::{Reason, Verdict, Word, failing};
 
 use crate::error::Result;
 use crate::finding::Finding;
-use crate::stats::quantile::quantile;
 use crate::ledger::{Exchange, Ledger, Offset, exchanges};
+use crate::stats::quantile::quantile;
 use crate::store::{Engine, quote};
 use crate::trial::{Dimension, Slow, Trial};
 use serde::Serialize;
@@ -96,7 +96,8 @@ pub fn diagnose(
         }
         ids.retain(|known| known == id);
     }
-    let sorted: Vec<Vec<i64>> = ids.iter().map(|id| figure::sorted_ttft(engine, id)).collect::<Result<_>>()?;
+    let sorted: Vec<Vec<i64>> =
+        ids.iter().map(|id| figure::sorted_ttft(engine, id)).collect::<Result<_>>()?;
     let thresholds: Vec<Option<i64>> = sorted.iter().map(|ttft| threshold(slow, ttft)).collect();
     populate(engine, trial, &ids, &thresholds)?;
     let cells = tail::cells(engine)?;
@@ -117,7 +118,10 @@ pub fn diagnose(
             clocks: ledger.offsets.iter().filter(|o| o.candidate == id && o.a < o.b).cloned().collect(),
             slowest: exchanges(
                 engine,
-                &format!("candidate = {} AND ttft_ns IS NOT NULL AND COALESCE(phase, '') <> 'warmup'", quote(&id)),
+                &format!(
+                    "candidate = {} AND ttft_ns IS NOT NULL AND COALESCE(phase, '') <> 'warmup'",
+                    quote(&id)
+                ),
                 &format!("ttft_ns DESC, row LIMIT {SLOWEST}"),
             )?,
             findings: ledger.findings.iter().filter(|f| is_mine(&f.file)).cloned().collect(),
@@ -128,7 +132,12 @@ pub fn diagnose(
             candidate: id,
         });
     }
-    Ok(Diagnosis { schema: "probity.diagnosis/1", trial: trial.name.clone(), slow: slow.to_string(), candidates })
+    Ok(Diagnosis {
+        schema: "probity.diagnosis/1",
+        trial: trial.name.clone(),
+        slow: slow.to_string(),
+        candidates,
+    })
 }
 
 fn threshold(slow: &Slow, sorted: &[i64]) -> Option<i64> {
@@ -140,7 +149,8 @@ fn threshold(slow: &Slow, sorted: &[i64]) -> Option<i64> {
 
 /// Makes the `population` the other queries look at.
 fn populate(engine: &Engine, trial: &Trial, ids: &[String], thresholds: &[Option<i64>]) -> Result<()> {
-    engine.execute("CREATE OR REPLACE TABLE threshold (candidate VARCHAR, slow_ns BIGINT, block_ns BIGINT)")?;
+    engine
+        .execute("CREATE OR REPLACE TABLE threshold (candidate VARCHAR, slow_ns BIGINT, block_ns BIGINT)")?;
     for (id, slow_ns) in ids.iter().zip(thresholds) {
         let slow_ns = slow_ns.map_or("NULL".to_owned(), |ns| ns.to_string());
         let block_ns = block(figure::span(engine, id)?, trial.window);

@@ -200,6 +200,8 @@ pub struct Rows {
     run: run::Builder,
     aggregate: aggregate::Builder,
     finding: finding::Builder,
+    /// Requests added, which numbers the next one.
+    requests: i64,
     /// Records read into rows.
     pub read: i64,
     /// Records refused, each with a finding.
@@ -214,7 +216,8 @@ fn some(text: Option<&str>) -> Option<&str> {
 impl Rows {
     /// Adds one request and counts one record read.
     pub fn request(&mut self, hop: Hop, place: Place, r: &Request) -> RequestKey {
-        let row = i64::try_from(self.request.len()).unwrap_or(i64::MAX);
+        let row = self.requests;
+        self.requests += 1;
         self.read += 1;
         self.request.push(request::Row {
             row,

@@ -134,7 +134,8 @@ impl Trial {
     pub fn load_or_default(root: &Path) -> Result<Trial> {
         let plan = if root.join(FILE).exists() { Trial::load(root)? } else { Trial::parse("", FILE, root) };
         plan.map_err(|findings| {
-            let first = findings.first().map(|f| format!("{}: {}", f.location(), f.detail)).unwrap_or_default();
+            let first =
+                findings.first().map(|f| format!("{}: {}", f.location(), f.detail)).unwrap_or_default();
             Error::input(format!("{FILE} cannot be used: {first}"))
                 .hint("`probity run` lists every problem in it")
         })
@@ -155,8 +156,9 @@ pub fn check_id(id: &str) -> Result<()> {
     if value::is_id(id) {
         return Ok(());
     }
-    Err(Error::input(format!("{id:?} cannot be the id of a candidate"))
-        .hint("1 to 64 of a-z, 0-9, \".\", \"_\" and \"-\", beginning with a letter or digit: it names folders"))
+    Err(Error::input(format!("{id:?} cannot be the id of a candidate")).hint(
+        "1 to 64 of a-z, 0-9, \".\", \"_\" and \"-\", beginning with a letter or digit: it names folders",
+    ))
 }
 
 fn read(mut document: Table, root: &Path) -> Trial {
@@ -226,8 +228,9 @@ fn source(mut table: Table) -> SourceSpec {
             Hop::parse(v.as_str()?)
         }),
         clock: table.take("clock", "a name, 1 to 64 letters, digits, \".\", \"_\" and \"-\"", value::clock),
-        zone: table
-            .take("zone", input::ZONES, |v| v.as_str().filter(|name| input::zone(name).is_some()).map(str::to_owned)),
+        zone: table.take("zone", input::ZONES, |v| {
+            v.as_str().filter(|name| input::zone(name).is_some()).map(str::to_owned)
+        }),
     };
     table.finish();
     spec

@@ -48,13 +48,18 @@ fn percentiles(session: &mut Session, c: &CandidateDiagnosis) -> Result<()> {
         w.get("ui.request").to_owned(),
     ]];
     for p in &c.ttft {
-        let request = p.requests.first().map_or(String::new(), |r| {
-            format!("{}  {}:{}", r.exchange, r.file, r.place.line)
-        });
+        let request = p
+            .requests
+            .first()
+            .map_or(String::new(), |r| format!("{}  {}:{}", r.exchange, r.file, r.place.line));
         rows.push(vec![
             format!("  p{}", p.percentile),
             p.value_ns.map_or_else(
-                || w.get("ui.need").replace("{have}", &p.n.to_string()).replace("{need}", &p.need.to_string()),
+                || {
+                    w.get("ui.need")
+                        .replace("{have}", &p.n.to_string())
+                        .replace("{need}", &p.need.to_string())
+                },
                 ns,
             ),
             p.low_ns.zip(p.high_ns).map_or(String::new(), |(l, h)| interval(&ns(l), &ns(h))),
@@ -97,7 +102,9 @@ fn stages(session: &mut Session, c: &CandidateDiagnosis) -> Result<()> {
             bar(s.of_tail.unwrap_or(0.0)),
             s.of_tail.map_or(String::new(), percent),
             s.of_excess.map_or(String::new(), percent),
-            s.excess_low.zip(s.excess_high).map_or(String::new(), |(l, h)| interval(&percent(l), &percent(h))),
+            s.excess_low
+                .zip(s.excess_high)
+                .map_or(String::new(), |(l, h)| interval(&percent(l), &percent(h))),
             s.tail_mean_ns.map_or(String::new(), ns),
         ]);
     }
@@ -108,15 +115,14 @@ fn stages(session: &mut Session, c: &CandidateDiagnosis) -> Result<()> {
 }
 
 fn groups(session: &mut Session, c: &CandidateDiagnosis) -> Result<()> {
-    let enriched: Vec<_> = c.groups.iter().filter(|g| g.q.is_some_and(|q| q < 0.05) && g.lift > 1.0).take(5).collect();
+    let enriched: Vec<_> =
+        c.groups.iter().filter(|g| g.q.is_some_and(|q| q < 0.05) && g.lift > 1.0).take(5).collect();
     if enriched.is_empty() {
         let text = session.words.get("ui.no-group").to_owned();
         return session.out.line(&format!("  {text}"));
     }
     let w = &session.words;
-    let mut rows = vec![
-        [w.get("ui.group"), "", ">", ">n"].map(str::to_owned).to_vec(),
-    ];
+    let mut rows = vec![[w.get("ui.group"), "", ">", ">n"].map(str::to_owned).to_vec()];
     rows[0][2] = format!(">{}", w.get("ui.slow-share"));
     rows[0].push(">q".to_owned());
     for g in enriched {
@@ -124,7 +130,10 @@ fn groups(session: &mut Session, c: &CandidateDiagnosis) -> Result<()> {
         rows.push(vec![
             format!("  {}", w.get(&format!("dimension.{}", g.dimension))),
             g.value.clone(),
-            format!("{rate} {}", g.slow_rate.map_or(String::new(), |i| interval(&percent(i.low), &percent(i.high)))),
+            format!(
+                "{rate} {}",
+                g.slow_rate.map_or(String::new(), |i| interval(&percent(i.low), &percent(i.high)))
+            ),
             format!("{}/{}", g.slow, g.n),
             g.q.map_or(String::new(), |q| format!("{q:.2e}")),
         ]);
@@ -201,7 +210,12 @@ fn missing(session: &Session, reason: Reason, ask: &str, owner: &str) -> String 
 }
 
 fn bar(share: f64) -> String {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "0 to BAR")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "0 to BAR"
+    )]
     let full = (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
     format!("{}{}", "█".repeat(full), "·".repeat(BAR - full))
 }

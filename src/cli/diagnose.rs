@@ -47,7 +47,8 @@ fn dimensions(names: &[String]) -> Result<Vec<Dimension>> {
         .map(|name| {
             Dimension::parse(name).ok_or_else(|| {
                 let all: Vec<_> = Dimension::ALL.iter().map(|d| d.as_str()).collect();
-                Error::input(format!("--by {name:?} is not a dimension")).hint(format!("use {}", all.join(", ")))
+                Error::input(format!("--by {name:?} is not a dimension"))
+                    .hint(format!("use {}", all.join(", ")))
             })
         })
         .collect()
@@ -55,6 +56,7 @@ fn dimensions(names: &[String]) -> Result<Vec<Dimension>> {
 
 /// Good when nothing is slow and nothing fails anywhere; adverse when a candidate is slow, fails or cannot be judged.
 pub fn exit(diagnosis: &Diagnosis) -> Exit {
-    let fine = diagnosis.candidates.iter().all(|c| c.verdict.word == Word::NothingSlow && !failing(&c.counts));
+    let fine =
+        diagnosis.candidates.iter().all(|c| c.verdict.word == Word::NothingSlow && !failing(&c.counts));
     if fine { Exit::Good } else { Exit::Adverse }
 }

@@ -24,9 +24,9 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
         return Ok(Exit::Good);
     };
     let code = Code::parse(id).ok_or_else(|| {
-        let near = Code::ALL.iter().max_by(|a, b| {
-            strsim::jaro_winkler(a.id(), id).total_cmp(&strsim::jaro_winkler(b.id(), id))
-        });
+        let near = Code::ALL
+            .iter()
+            .max_by(|a, b| strsim::jaro_winkler(a.id(), id).total_cmp(&strsim::jaro_winkler(b.id(), id)));
         let near = near.map_or_else(String::new, |code| format!("; the nearest is {code}"));
         Error::input(format!("no finding has the code {id:?}{near}"))
             .hint("`probity explain` lists all codes")
@@ -34,7 +34,8 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     let [id, severity, title, cause, remedy] = entry(session, code);
     if session.out.json {
         let keys = ["code", "severity", "title", "cause", "remedy"];
-        let map: std::collections::BTreeMap<_, _> = keys.into_iter().zip([id, severity, title, cause, remedy]).collect();
+        let map: std::collections::BTreeMap<_, _> =
+            keys.into_iter().zip([id, severity, title, cause, remedy]).collect();
         session.out.value(&map)?;
     } else {
         for text in [format!("{id} ({severity}): {title}"), cause, format!("→ {remedy}")] {

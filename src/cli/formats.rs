@@ -47,7 +47,8 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
         return Ok(Exit::Good);
     }
     let hop = |hop: &str| session.words.get(&format!("hop.{hop}")).to_owned();
-    let mut rows = vec![["format", "hop", "title"].map(|k| session.words.get(&format!("ui.{k}")).to_owned()).to_vec()];
+    let mut rows =
+        vec![["format", "hop", "title"].map(|k| session.words.get(&format!("ui.{k}")).to_owned()).to_vec()];
     rows.extend(known.iter().map(|f| vec![f.id.to_owned(), hop(f.hop), f.title.to_owned()]));
     for text in table::lines(&rows) {
         session.out.line(&text)?;

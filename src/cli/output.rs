@@ -26,8 +26,7 @@ impl Output {
 
     /// A result as JSON, pretty and with a line end.
     pub fn value(&mut self, value: &impl Serialize) -> Result<()> {
-        serde_json::to_writer_pretty(&mut self.stdout, value)
-            .map_err(|e| print_error(io::Error::from(e)))?;
+        serde_json::to_writer_pretty(&mut self.stdout, value).map_err(|e| print_error(io::Error::from(e)))?;
         writeln!(self.stdout).map_err(print_error)
     }
 
@@ -82,9 +81,7 @@ fn print_error(error: io::Error) -> Error {
 /// Whether the reader of our output went away, which is how `| head` ends.
 pub fn is_broken_pipe(error: &Error) -> bool {
     let source = std::error::Error::source(error);
-    source
-        .and_then(|e| e.downcast_ref::<io::Error>())
-        .is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    source.and_then(|e| e.downcast_ref::<io::Error>()).is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
 /// Text without control characters: names in evidence must not drive the terminal.

@@ -30,7 +30,12 @@ pub fn run(session: &mut Session, _: &Arguments) -> Result<Exit> {
 }
 
 /// Writes the report in both languages and the diagnosis as JSON, each whole or not at all.
-pub fn write(session: &Session, ledger: &Ledger, trial: &Trial, diagnosis: &Diagnosis) -> Result<Vec<PathBuf>> {
+pub fn write(
+    session: &Session,
+    ledger: &Ledger,
+    trial: &Trial,
+    diagnosis: &Diagnosis,
+) -> Result<Vec<PathBuf>> {
     let folder = session.root().join("report");
     std::fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, e))?;
     let json = serde_json::to_string_pretty(diagnosis)

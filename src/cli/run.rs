@@ -1,7 +1,9 @@
 //! `probity run`: everything trial.toml says: load, ledger, diagnosis, report.
 
 use super::progress::Bar;
-use super::{Exit, Session, answer, diagnose as diagnose_cli, load as load_cli, received_at, report as report_cli};
+use super::{
+    Exit, Session, answer, diagnose as diagnose_cli, load as load_cli, received_at, report as report_cli,
+};
 use crate::diagnose::diagnose;
 use crate::error::{Error, Result};
 use crate::input::{Limits, walk};

@@ -26,7 +26,9 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     };
     engine.fence(&store)?;
     let batches = engine.ask(&arguments.query).map_err(|e| {
-        Error::input("the query was refused").hint("`DESCRIBE exchange` shows the columns of a table").because(e)
+        Error::input("the query was refused")
+            .hint("`DESCRIBE exchange` shows the columns of a table")
+            .because(e)
     })?;
     let options = FormatOptions::default();
     let mut rows: Vec<Vec<String>> = Vec::new();
@@ -43,9 +45,11 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
         }
         for at in 0..batch.num_rows() {
             if session.out.json {
-                let cells = schema.fields().iter().zip(batch.columns()).zip(&columns).map(|((field, column), shown)| {
-                    (field.name().clone(), json(column.as_ref(), at, &shown.value(at).to_string()))
-                });
+                let cells = schema.fields().iter().zip(batch.columns()).zip(&columns).map(
+                    |((field, column), shown)| {
+                        (field.name().clone(), json(column.as_ref(), at, &shown.value(at).to_string()))
+                    },
+                );
                 objects.push(Value::Object(cells.collect::<Map<_, _>>()));
             } else {
                 rows.push(columns.iter().map(|c| c.value(at).to_string()).collect());

@@ -5,14 +5,16 @@ use unicode_width::UnicodeWidthStr;
 /// Rows of cells; the first row is the heading. Numbers are set right by a leading `>` in the heading.
 pub fn lines(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let right: Vec<bool> =
-        (0..columns).map(|c| rows.first().and_then(|r| r.get(c)).is_some_and(|h| h.starts_with('>'))).collect();
+    let right: Vec<bool> = (0..columns)
+        .map(|c| rows.first().and_then(|r| r.get(c)).is_some_and(|h| h.starts_with('>')))
+        .collect();
     let clean = |text: &str, heading: bool| {
         if heading { text.trim_start_matches('>').to_owned() } else { text.to_owned() }
     };
     let widths: Vec<usize> = (0..columns)
         .map(|c| {
-            let cells = rows.iter().enumerate().filter_map(|(at, r)| r.get(c).map(|t| clean(t, at == 0).width()));
+            let cells =
+                rows.iter().enumerate().filter_map(|(at, r)| r.get(c).map(|t| clean(t, at == 0).width()));
             cells.max().unwrap_or(0)
         })
         .collect();

@@ -117,9 +117,8 @@ fn bar(timeline: &Timeline, ttft: i64) -> String {
 
 fn evidence(session: &Session, timeline: &Timeline) -> Vec<Vec<String>> {
     let w = &session.words;
-    let mut rows = vec![
-        ["ui.hop", "ui.what", "ui.value", "ui.source-line"].map(|key| w.get(key).to_owned()).to_vec(),
-    ];
+    let mut rows =
+        vec![["ui.hop", "ui.what", "ui.value", "ui.source-line"].map(|key| w.get(key).to_owned()).to_vec()];
     for e in &timeline.evidence {
         let value = match (e.t_ns, e.duration_ns) {
             (Some(t), _) => format!("{} ({})", instant(t, &e.clock), e.clock),
@@ -129,7 +128,11 @@ fn evidence(session: &Session, timeline: &Timeline) -> Vec<Vec<String>> {
         let hop = w.get(&format!("hop.{}", e.hop)).to_owned();
         let hop = e.attempt.map_or(hop.clone(), |n| format!("{hop} #{n}"));
         let what = e.what.clone();
-        let place = if e.item > 0 { format!("{}:{}#{}", e.file, e.line, e.item) } else { format!("{}:{}", e.file, e.line) };
+        let place = if e.item > 0 {
+            format!("{}:{}#{}", e.file, e.line, e.item)
+        } else {
+            format!("{}:{}", e.file, e.line)
+        };
         rows.push(vec![hop, what, value, place]);
     }
     rows

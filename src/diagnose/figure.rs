@@ -106,7 +106,10 @@ pub fn sorted_ttft(engine: &Engine, candidate: &str) -> Result<Vec<i64>> {
         quote(candidate)
     );
     let batches = engine.query(&sql)?;
-    Ok(batches.iter().flat_map(|b| b.column(0).as_primitive::<Int64Type>().values().iter().copied()).collect())
+    Ok(batches
+        .iter()
+        .flat_map(|b| b.column(0).as_primitive::<Int64Type>().values().iter().copied())
+        .collect())
 }
 
 /// Time from the first to the last send of a candidate, ns; 0 when there is none.

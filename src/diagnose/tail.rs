@@ -13,7 +13,15 @@ use std::collections::BTreeMap;
 
 /// Stages as they are contrasted: what no hop covers apart from what lies inside the engine's own TTFT.
 pub const PARTS: [&str; 9] = [
-    "ingress", "queue", "schedule", "ready", "model_load", "prefill", "transport", "unattributed", "engine_rest",
+    "ingress",
+    "queue",
+    "schedule",
+    "ready",
+    "model_load",
+    "prefill",
+    "transport",
+    "unattributed",
+    "engine_rest",
 ];
 
 /// Exchanges that were not slow and are like enough, at least, for a baseline.
@@ -174,8 +182,7 @@ impl Tail {
         let shares = bootstrap::shares(&blocks).unwrap_or_default();
         let spread: i64 = cells.iter().filter(|c| c.slow).map(|c| c.spread).sum();
         let loose = share(i128::from(spread), excess).unwrap_or(0.0) / 2.0;
-        let (ttft_all, ttft_tail) =
-            (count(&|c| c.ttft), count(&|c| if c.slow { c.ttft } else { 0 }));
+        let (ttft_all, ttft_tail) = (count(&|c| c.ttft), count(&|c| if c.slow { c.ttft } else { 0 }));
         let stages = PARTS
             .iter()
             .enumerate()
@@ -190,7 +197,8 @@ impl Tail {
                     of_excess: excess.map(|share| share.point),
                     excess_low: interval.map(|i| i.low - clock),
                     excess_high: interval.map(|i| i.high + clock),
-                    tail_mean_ns: (tail.n > 0).then(|| i64::try_from(tail.parts[at] / tail.n).unwrap_or(i64::MAX)),
+                    tail_mean_ns: (tail.n > 0)
+                        .then(|| i64::try_from(tail.parts[at] / tail.n).unwrap_or(i64::MAX)),
                 }
             })
             .collect();
@@ -223,7 +231,17 @@ mod tests {
         let mut parts = [0; PARTS.len()];
         (parts[1], parts[5]) = (queue, prefill);
         let ttft = queue + prefill;
-        Cell { block, bucket: (input.into(), String::new()), slow, n, ttft, gateway: 0, engine: n, spread: 0, parts }
+        Cell {
+            block,
+            bucket: (input.into(), String::new()),
+            slow,
+            n,
+            ttft,
+            gateway: 0,
+            engine: n,
+            spread: 0,
+            parts,
+        }
     }
 
     #[test]

@@ -142,7 +142,9 @@ pub fn verdict(counts: &Counts, tail: &Tail, slow_ns: Option<i64>) -> Verdict {
         .stages
         .iter()
         .filter(|s| !matches!(s.stage, "unattributed" | "engine_rest"))
-        .filter_map(|s| Some((s, s.of_excess?, s.excess_low.unwrap_or(f64::MIN), s.excess_high.unwrap_or(f64::MAX))))
+        .filter_map(|s| {
+            Some((s, s.of_excess?, s.excess_low.unwrap_or(f64::MIN), s.excess_high.unwrap_or(f64::MAX)))
+        })
         .collect();
     stages.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| order(a.0.stage).cmp(&order(b.0.stage))));
     let [(first, share, low, _), (second, runner_share, _, next), ..] = stages.as_slice() else {

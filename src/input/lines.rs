@@ -109,7 +109,6 @@ impl<R: Read> Chunks<R> {
         (!text.is_empty()).then_some(Chunk { first_line, text, too_long: None, unended })
     }
 
-
     /// Fills the buffer unless the file ends or fails first, so that stretches never depend on how a read was served.
     fn fill(&mut self, buffer: &mut [u8]) -> usize {
         let mut have = 0;

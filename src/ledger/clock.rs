@@ -73,8 +73,14 @@ pub fn offsets(batches: &[RecordBatch]) -> (Vec<Offset>, Vec<Finding>) {
                     && l > h
                 {
                     if a < b {
-                        let detail = format!("{} minus {}: at least {l} ns and at most {h} ns", clocks[b], clocks[a]);
-                        findings.push(Finding::new(Code::ClockContradiction, candidate.as_str(), Place::FILE, detail));
+                        let detail =
+                            format!("{} minus {}: at least {l} ns and at most {h} ns", clocks[b], clocks[a]);
+                        findings.push(Finding::new(
+                            Code::ClockContradiction,
+                            candidate.as_str(),
+                            Place::FILE,
+                            detail,
+                        ));
                     }
                     (low, high) = (None, None);
                 }
@@ -122,10 +128,11 @@ fn close(n: usize, constraints: &[Constraint]) -> Vec<Vec<Option<i64>>> {
 pub fn table(offsets: &[Offset]) -> String {
     let cell = |value: Option<i64>| value.map_or("NULL".to_owned(), |v| v.to_string());
     let quote = crate::store::quote;
-    let mut sql = "CREATE TABLE clock_offset (candidate VARCHAR, a VARCHAR, b VARCHAR, low BIGINT, high BIGINT); \
+    let mut sql =
+        "CREATE TABLE clock_offset (candidate VARCHAR, a VARCHAR, b VARCHAR, low BIGINT, high BIGINT); \
          INSERT INTO clock_offset SELECT DISTINCT candidate, client_clock, client_clock, 0, 0 FROM joined \
          WHERE client_clock IS NOT NULL;"
-        .to_owned();
+            .to_owned();
     for o in offsets {
         let row = [quote(&o.candidate), quote(&o.a), quote(&o.b), cell(o.low), cell(o.high)].join(", ");
         sql.push_str(" INSERT INTO clock_offset VALUES (");
@@ -146,7 +153,8 @@ mod tests {
     #[test]
     fn two_clocks_are_bounded_by_the_tightest_exchange_each_way() {
         // Client 1700 ahead of engine: send 5 before, first token 2 after, on the true line.
-        let gaps = close(2, &[constraint(0, 1, 5 - 1700), constraint(1, 0, 2 + 1700), constraint(1, 0, 9 + 1700)]);
+        let gaps =
+            close(2, &[constraint(0, 1, 5 - 1700), constraint(1, 0, 2 + 1700), constraint(1, 0, 9 + 1700)]);
         assert_eq!(gaps[0][1], Some(-1695));
         assert_eq!(gaps[1][0], Some(1702));
     }

@@ -105,10 +105,6 @@ macro_rules! table {
                     $(self.$name.push(row.$name);)+
                 }
 
-                pub fn len(&self) -> usize {
-                    self.len
-                }
-
                 pub fn finish(
                     self,
                     candidate: &str,

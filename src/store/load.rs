@@ -163,7 +163,8 @@ impl File<'_> {
             source,
             ..SourceRow::default()
         };
-        if let Some(twin) = known.iter().find(|k| k.first_row() == row.first_row() && k.sha256 != row.sha256) {
+        if let Some(twin) = known.iter().find(|k| k.first_row() == row.first_row() && k.sha256 != row.sha256)
+        {
             let what = format!("{} and {} share the first digits of their hashes", twin.name, row.name);
             return Err(Error::run(what).hint("load one of them into another trial"));
         }
@@ -193,7 +194,8 @@ impl File<'_> {
             let Some(format) = format::format(id) else {
                 return Err(refuse(Code::FormatUnknown, &format!("no format is called {id:?}")));
             };
-            let version = all.into_iter().find(|r| r.format.id() == id).map(|r| r.version).unwrap_or_default();
+            let version =
+                all.into_iter().find(|r| r.format.id() == id).map(|r| r.version).unwrap_or_default();
             return Ok(Recognised { format, version, because: "named by the user" });
         }
         match all.len() {
@@ -363,15 +365,16 @@ impl File<'_> {
 /// Extension of the original in `evidence/`: short and harmless, for people and their viewers only.
 fn extension(path: &Path) -> String {
     let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    let plain = !extension.is_empty() && extension.len() <= 8 && extension.bytes().all(|b| b.is_ascii_alphanumeric());
+    let plain =
+        !extension.is_empty() && extension.len() <= 8 && extension.bytes().all(|b| b.is_ascii_alphanumeric());
     if plain { extension } else { "bin".to_owned() }
 }
 
 /// The beginning of a file nobody recognised, so that a person sees what it is: only the shape, no values.
 fn preview(head: &Head) -> String {
-    let Ok(text) = std::str::from_utf8(&head.bytes[..head.bytes.len().min(4096)]).or_else(|e| {
-        std::str::from_utf8(&head.bytes[..e.valid_up_to().min(4096)])
-    }) else {
+    let Ok(text) = std::str::from_utf8(&head.bytes[..head.bytes.len().min(4096)])
+        .or_else(|e| std::str::from_utf8(&head.bytes[..e.valid_up_to().min(4096)]))
+    else {
         return "binary content".to_owned();
     };
     let quoted: Vec<&str> = text.split('"').collect();

@@ -137,11 +137,7 @@ fn lines(
     })
 }
 
-fn cut(
-    bytes: impl Read,
-    limits: Limits,
-    out: &SyncSender<Numbered<std::io::Result<Chunk>>>,
-) {
+fn cut(bytes: impl Read, limits: Limits, out: &SyncSender<Numbered<std::io::Result<Chunk>>>) {
     let mut taken = 0;
     for (number, chunk) in Chunks::new(bytes, limits).enumerate() {
         taken += chunk.as_ref().map_or(0, |c| c.text.len() as u64);

@@ -54,9 +54,7 @@ const NUMBERS: [&str; 6] = ["bytes", "observed_from", "observed_to", "received_a
 /// Columns of the `source` view.
 pub fn schema() -> SchemaRef {
     let words = WORDS.iter().map(|name| Field::new(*name, DataType::Utf8, false));
-    let numbers = NUMBERS
-        .iter()
-        .map(|name| Field::new(*name, DataType::Int64, name.starts_with("observed")));
+    let numbers = NUMBERS.iter().map(|name| Field::new(*name, DataType::Int64, name.starts_with("observed")));
     Arc::new(Schema::new(words.chain(numbers).collect::<Vec<_>>()))
 }
 
@@ -117,7 +115,8 @@ impl SourceRow {
         let batch = batches.next().ok_or_else(damaged)??;
         let mut row = SourceRow::default();
         for (word, name) in row.words().into_iter().zip(WORDS) {
-            let column = batch.column_by_name(name).and_then(|c| c.as_string_opt::<i32>()).ok_or_else(damaged)?;
+            let column =
+                batch.column_by_name(name).and_then(|c| c.as_string_opt::<i32>()).ok_or_else(damaged)?;
             column.value(0).clone_into(word);
         }
         let number = |name| {
