@@ -141,7 +141,7 @@ impl Trial {
         let every = (self.end - START) / (SCRAPES - 1);
         self.log.write_all(lines::start_up(START).as_bytes())?;
         for number in 0..requests {
-            due += self.random.exponential(SECOND as f64 / RATE);
+            due += self.random.exponential(1e9 / RATE);
             self.release(due)?;
             while statistics < due {
                 statistics += STATISTICS;

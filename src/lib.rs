@@ -11,16 +11,16 @@
 //! [`error`] and [`finding`] say what went wrong and where; [`stats`] and [`plot`] serve the rooms after them;
 //! [`cli`] turns arguments into one call each and prints what comes back.
 
-pub mod cli;
-pub mod diagnose;
 pub mod error;
 pub mod finding;
-pub mod format;
 pub mod input;
-pub mod ledger;
-pub mod plot;
-pub mod report;
 pub mod row;
-pub mod stats;
+pub mod format;
 pub mod store;
 pub mod trial;
+pub mod ledger;
+pub mod stats;
+pub mod diagnose;
+pub mod plot;
+pub mod report;
+pub mod cli;

@@ -361,9 +361,8 @@ impl Rows {
     /// When columns cannot be built, which means a bug.
     pub fn take(&mut self, candidate: &str, source: &str) -> crate::error::Result<Tables> {
         let rows = std::mem::take(self);
-        let requests = i64::try_from(rows.request.len()).unwrap_or(i64::MAX);
         Ok(Tables {
-            requests,
+            requests: rows.requests,
             read: rows.read,
             refused: rows.refused,
             parts: vec![

@@ -157,7 +157,7 @@ mod tests {
         let text = [b"ab\r\n".repeat(600_000), b"last".to_vec()].concat();
         let lines = numbered(&text, Limits::default());
         assert_eq!(lines.len(), 600_001);
-        assert!(lines.iter().enumerate().all(|(i, (n, _))| *n == i as i64 + 1));
+        assert!((1..).zip(&lines).all(|(at, (n, _))| *n == at));
         assert_eq!(lines[599_999..], [(600_000, 2), (600_001, 4)]);
     }
 

@@ -35,12 +35,11 @@ pub fn render(page: &Page) -> Result<String> {
 
 /// Escaped text whose parts between backticks are set as code.
 fn code(text: &str) -> Value {
-    let mut html = String::new();
-    for (at, part) in text.split('`').enumerate() {
+    let parts = text.split('`').enumerate().map(|(at, part)| {
         let part = HtmlEscape(part);
-        html += &if at % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() };
-    }
-    Value::from_safe_string(html)
+        if at % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() }
+    });
+    Value::from_safe_string(parts.collect())
 }
 
 #[cfg(test)]

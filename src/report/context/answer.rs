@@ -29,13 +29,13 @@ pub struct Answer {
     /// The one change: label and text of each line; empty when no stage is named.
     next: Vec<(String, String)>,
     /// Evidence to ask for: why, what, whom.
-    missing: Vec<Ask>,
+    missing: Vec<Missing>,
     gpus: String,
 }
 
 /// Evidence to ask for.
 #[derive(Debug, Serialize)]
-pub struct Ask {
+pub struct Missing {
     why: String,
     ask: String,
     #[serde(skip)]
@@ -51,7 +51,7 @@ impl Answer {
         if failing(&c.counts) && !reasons.contains(&Reason::NoFirstToken) {
             reasons.push(Reason::NoFirstToken);
         }
-        let missing: Vec<Ask> = reasons
+        let missing: Vec<Missing> = reasons
             .into_iter()
             .filter_map(|reason| {
                 let gap = gap(reason)?;
@@ -62,7 +62,7 @@ impl Answer {
                 };
                 let (ask, owner) = (say(&gap.ask), say(&gap.owner));
                 let ask = making.words.fill("report.ask", &[("ask", &ask), ("owner", &owner)]);
-                Some(Ask { why: sentence(&why), ask, owner })
+                Some(Missing { why: sentence(&why), ask, owner })
             })
             .collect();
         let gpus = match (advice, v.word) {

@@ -21,7 +21,7 @@ fn page(root: &Path, lang: Lang, id: impl Fn(i64) -> String, caller: &str) -> St
         })
     };
     let file = root.join("timeline.jsonl");
-    let lines: String = (1..=40).map(|i| format!("{}\n", line(i))).collect();
+    let lines = (1..=40).map(|i| line(i).to_string()).collect::<Vec<_>>().join("\n");
     std::fs::write(&file, lines).unwrap();
     let store = Store::new(root);
     let options = LoadOptions {
