@@ -37,8 +37,8 @@ pub fn render(page: &Page) -> Result<String> {
 fn code(text: &str) -> Value {
     let mut html = String::new();
     for (at, part) in text.split('`').enumerate() {
-        let part = HtmlEscape(part);
-        html += &if at % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() };
+        let (begin, end) = if at % 2 == 1 { ("<code>", "</code>") } else { ("", "") };
+        html.extend([begin, &HtmlEscape(part).to_string(), end]);
     }
     Value::from_safe_string(html)
 }

@@ -68,7 +68,7 @@ pub fn bytes(value: i64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && digit.is_ascii_digit() && (digits.len() - at) % 3 == 0 && !out.ends_with('-') {
+        if at > 0 && digit.is_ascii_digit() && (digits.len() - at).is_multiple_of(3) && !out.ends_with('-') {
             out.push('\u{202f}');
         }
         out.push(digit);

@@ -37,7 +37,7 @@ pub struct Answer {
 #[derive(Debug, Serialize)]
 pub struct Ask {
     why: String,
-    ask: String,
+    what: String,
     #[serde(skip)]
     owner: String,
 }
@@ -61,8 +61,8 @@ impl Answer {
                     _ => making.word(&format!("reason.{}", reason.as_str())),
                 };
                 let (ask, owner) = (say(&gap.ask), say(&gap.owner));
-                let ask = making.words.fill("report.ask", &[("ask", &ask), ("owner", &owner)]);
-                Some(Ask { why: sentence(&why), ask, owner })
+                let what = making.words.fill("report.ask", &[("ask", &ask), ("owner", &owner)]);
+                Some(Ask { why: sentence(&why), what, owner })
             })
             .collect();
         let gpus = match (advice, v.word) {
