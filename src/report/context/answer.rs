@@ -29,15 +29,15 @@ pub struct Answer {
     /// The one change: label and text of each line; empty when no stage is named.
     next: Vec<(String, String)>,
     /// Evidence to ask for: why, what, whom.
-    missing: Vec<Missing>,
+    missing: Vec<Ask>,
     gpus: String,
 }
 
 /// Evidence to ask for.
 #[derive(Debug, Serialize)]
-pub struct Missing {
+pub struct Ask {
     why: String,
-    ask: String,
+    what: String,
     #[serde(skip)]
     owner: String,
 }
@@ -51,7 +51,7 @@ impl Answer {
         if failing(&c.counts) && !reasons.contains(&Reason::NoFirstToken) {
             reasons.push(Reason::NoFirstToken);
         }
-        let missing: Vec<Missing> = reasons
+        let missing: Vec<Ask> = reasons
             .into_iter()
             .filter_map(|reason| {
                 let gap = gap(reason)?;
@@ -61,8 +61,8 @@ impl Answer {
                     _ => making.word(&format!("reason.{}", reason.as_str())),
                 };
                 let (ask, owner) = (say(&gap.ask), say(&gap.owner));
-                let ask = making.words.fill("report.ask", &[("ask", &ask), ("owner", &owner)]);
-                Some(Missing { why: sentence(&why), ask, owner })
+                let what = making.words.fill("report.ask", &[("ask", &ask), ("owner", &owner)]);
+                Some(Ask { why: sentence(&why), what, owner })
             })
             .collect();
         let gpus = match (advice, v.word) {
