@@ -1,8 +1,8 @@
 //! Diagnosis: which stage is slow for which requests, in words that can be defended, or what is missing.
 //!
-//! The slow tail is contrasted with requests of the same input and output size ([`tail`]), a stage is named only
-//! when its share of the excess stands apart ([`verdict`]), and groups are tested with a correction for looking
-//! at all of them ([`group`]). It is an association until an experiment moves it.
+//! The slow tail is contrasted with requests of the same input and output size (`tail`), a stage is named only
+//! when its share of the excess stands apart (`verdict`), and groups are tested with a correction for looking
+//! at all of them (`group`). It is an association until an experiment moves it.
 
 mod advice;
 mod figure;

@@ -1,7 +1,7 @@
 //! The ledger: exchanges joined over their hops by ids, and the time to first token of each split into stages.
 //!
 //! Everything here is derived from the store's rows by the `.sql` files beside this module, in the order of
-//! [`build`]; clocks are compared only as intervals that causality allows ([`clock`]).
+//! `build`; clocks are compared only as intervals that causality allows ([`clock`]).
 
 pub mod clock;
 mod exchange;

@@ -1,6 +1,6 @@
 //! The report: one self-contained HTML file a language, answer first, every figure with its way back.
 //!
-//! [`context`] makes plain structs of text from the diagnosis, [`figure`] the drawings, and [`template`] fills both
+//! `context` makes plain structs of text from the diagnosis, `figure` the drawings, and `template` fills both
 //! into `reports/`. Nothing here looks at the clock, the machine or the place it runs in.
 
 mod context;

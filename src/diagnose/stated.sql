@@ -3,5 +3,7 @@ SELECT m.candidate, m.definition, COUNT(*) AS n,
   CAST(quantile_disc(m.duration_ns, 0.5) AS BIGINT) AS p50, CAST(quantile_disc(m.duration_ns, 0.95) AS BIGINT) AS p95
 FROM measure m
 WHERE m.definition LIKE '%.ttft'
+  -- a record exported twice counts once: only rows that the ledger took
+  AND (m.row IN (SELECT row FROM exchange) OR m.row IN (SELECT engine_row FROM exchange))
 GROUP BY m.candidate, m.definition
 ORDER BY m.candidate, m.definition

@@ -84,11 +84,11 @@ SELECT
   ingress_ns,
   CASE WHEN ingress_ns IS NULL THEN 0
     ELSE ingress_ns - COALESCE(way_in, 0) + CASE kind
-      WHEN 'whole' THEN way_low WHEN 'slot' THEN LEAST(way_in, way_low)
+      WHEN 'whole' THEN way_low WHEN 'slot' THEN LEAST(way_in, GREATEST(0, way_low - COALESCE(slot_wait, 0)))
       WHEN 'gateway' THEN CASE WHEN gateway_around IS NOT NULL THEN 0 ELSE way_in END ELSE 0 END END AS ingress_low,
   CASE WHEN ingress_ns IS NULL THEN COALESCE(attempt_ttft_ns - inside, attempt_ttft_ns, 0)
     ELSE ingress_ns - COALESCE(way_in, 0) + CASE kind
-      WHEN 'whole' THEN way_high WHEN 'slot' THEN GREATEST(way_in, way_high) WHEN 'gateway' THEN way_in
+      WHEN 'whole' THEN way_high WHEN 'slot' THEN GREATEST(way_in, way_high - COALESCE(slot_wait, 0)) WHEN 'gateway' THEN way_in
       ELSE COALESCE(attempt_ttft_ns, 0) END END AS ingress_high,
   queue_ns, schedule_ns, ready_ns, CAST(NULL AS BIGINT) AS model_load_ns, prefill_ns,
   transport_ns,
