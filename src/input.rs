@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use sha2::{Digest, Sha256};
 use std::io::{Read, Write};
 use std::path::Path;
+use std::sync::mpsc::{channel, sync_channel};
 
 /// What an input may at most cost. Beyond a limit there is a finding, never a guess and never a crash.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +51,8 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// SHA-256 and length of a file, copying it to `copy` on the way when given.
+/// SHA-256 and length of a file, copying it to `copy` on the way when given: one thread reads and copies, another
+/// hashes.
 ///
 /// # Errors
 /// When the file cannot be read or the copy cannot be written; the path says which.
@@ -60,24 +62,38 @@ pub fn hash_file(
     mut progress: impl FnMut(u64),
 ) -> Result<(String, u64)> {
     let mut file = std::fs::File::open(path).map_err(|e| Error::io("read", path, e))?;
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 1 << 18];
-    let mut bytes = 0;
-    loop {
-        let n = match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(n) => n,
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(e) => return Err(Error::io("read", path, e)),
-        };
-        digest.update(&buffer[..n]);
-        if let Some((writer, to)) = &mut copy {
-            writer.write_all(&buffer[..n]).map_err(|e| Error::io("write", to, e))?;
+    let (filled, to_hash) = sync_channel::<(Vec<u8>, usize)>(2);
+    let (hashed, spare) = channel::<Vec<u8>>();
+    std::thread::scope(|scope| {
+        let digest = scope.spawn(move || {
+            let mut digest = Sha256::new();
+            for (buffer, n) in to_hash {
+                digest.update(&buffer[..n]);
+                // The other side may be done reading.
+                let _ = hashed.send(buffer);
+            }
+            hex(&digest.finalize())
+        });
+        let stopped = || Error::run("a hashing thread stopped early");
+        let mut bytes = 0;
+        loop {
+            let mut buffer = spare.try_recv().unwrap_or_else(|_| vec![0; 1 << 18]);
+            let n = match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(n) => n,
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(e) => return Err(Error::io("read", path, e)),
+            };
+            if let Some((writer, to)) = &mut copy {
+                writer.write_all(&buffer[..n]).map_err(|e| Error::io("write", to, e))?;
+            }
+            filled.send((buffer, n)).map_err(|_| stopped())?;
+            bytes += n as u64;
+            progress(bytes);
         }
-        bytes += n as u64;
-        progress(bytes);
-    }
-    Ok((hex(&digest.finalize()), bytes))
+        drop(filled);
+        Ok((digest.join().map_err(|_| stopped())?, bytes))
+    })
 }
 
 #[cfg(test)]

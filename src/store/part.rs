@@ -39,11 +39,15 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
             builder = builder
                 .set_column_dictionary_enabled(path.clone(), false)
                 .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
-        } else if field.name().ends_with("_id") && field.name() != "sample_id" {
-            // Ids are all different and as good as random: bounds of them exclude nothing.
-            builder = builder
-                .set_column_dictionary_enabled(path.clone(), false)
-                .set_column_statistics_enabled(path, EnabledStatistics::None);
+            continue;
+        }
+        if field.name().ends_with("_id") && field.name() != "sample_id" {
+            // Ids are all different and as good as random.
+            builder = builder.set_column_dictionary_enabled(path.clone(), false);
+        }
+        if field.name() != "hop" {
+            // Bounds cost two comparisons a value; of all words only a hop's ever exclude a part from a query.
+            builder = builder.set_column_statistics_enabled(path, EnabledStatistics::None);
         }
     }
     builder.build()
