@@ -166,6 +166,8 @@ fn inputs_digest(sources: &[SourceRow], cold_first: i64) -> String {
 
 fn build(engine: &Engine, cold_first: i64, kept: &Kept) -> Result<()> {
     let table = |name: &str, sql: &str| engine.execute(&format!("CREATE TABLE {name} AS {sql}"));
+    // What no later step reads makes room for what comes.
+    let drop = |name: &str| engine.execute(&format!("DROP TABLE {name}"));
     table("instant", include_str!("ledger/instant.sql"))?;
     table("stated", include_str!("ledger/stated.sql"))?;
     table("repeated", include_str!("ledger/repeated.sql"))?;
@@ -175,7 +177,11 @@ fn build(engine: &Engine, cold_first: i64, kept: &Kept) -> Result<()> {
     table("seen", include_str!("ledger/seen.sql"))?;
     table("retry", include_str!("ledger/retry.sql"))?;
     table("record", include_str!("ledger/record.sql"))?;
+    drop("instant")?;
     table("joined", include_str!("ledger/joined.sql"))?;
+    for done in ["stated", "attempt", "record", "retried", "retry"] {
+        drop(done)?;
+    }
     let (offsets, mut findings) = clock::offsets(&engine.query(include_str!("ledger/order.sql"))?);
     engine.execute(&clock::table(&offsets))?;
     table("staged", include_str!("ledger/stage.sql"))?;
@@ -187,10 +193,14 @@ fn build(engine: &Engine, cold_first: i64, kept: &Kept) -> Result<()> {
 
 /// Ties rows of other hops to attempts by one id after the other; each id only sees what is still untied.
 fn link(engine: &Engine) -> Result<()> {
-    engine.execute(concat!("CREATE TABLE unlinked AS ", include_str!("ledger/unlinked.sql")))?;
+    // The strongest id ties most rows: only what it leaves is worth a table.
+    engine.execute(concat!("CREATE VIEW unlinked AS ", include_str!("ledger/unlinked.sql")))?;
     let sql = |how: &str, on: &str| include_str!("ledger/link.sql").replace("{how}", how).replace("{on}", on);
     let (how, on) = LINKS[0];
     engine.execute(&format!("CREATE TABLE link AS {}", sql(how, on)))?;
+    engine.execute("DROP VIEW unlinked")?;
+    let rest = concat!(include_str!("ledger/unlinked.sql"), " AND r.row NOT IN (SELECT row FROM link)");
+    engine.execute(&format!("CREATE TABLE unlinked AS {rest}"))?;
     for (how, on) in &LINKS[1..] {
         if none_left(engine)? {
             return Ok(());
