@@ -5,6 +5,7 @@
 //! gateway, and most of these are tried again. The same seed gives the same bytes (on one platform: `ln` and `exp`
 //! are those of its maths library).
 
+mod dump;
 mod lines;
 mod random;
 
@@ -30,6 +31,9 @@ const REFUSED: f64 = 0.005;
 const STATISTICS: i64 = 10 * SECOND;
 const SCRAPES: i64 = 6;
 
+/// The long file of exposition text.
+const DUMP: &str = "dump.prom";
+
 /// Where the files of a generated trial are.
 pub struct Data {
     /// Client timeline.
@@ -42,6 +46,10 @@ pub struct Data {
     pub log: PathBuf,
     /// Scrapes of vLLM's metrics.
     pub metrics: Vec<PathBuf>,
+    /// Every second request as `AIPerf` would have recorded it.
+    pub aiperf: PathBuf,
+    /// Many samples of many series in one file, eight a request.
+    pub dump: PathBuf,
 }
 
 /// The trial of so many requests in `folder`, written unless it is there already.
@@ -50,6 +58,7 @@ pub fn generate(folder: &Path, requests: u64, seed: u64) -> Result<Data> {
     if !home.exists() {
         let partial = folder.join(format!("trial-{requests}-{seed}.partial"));
         std::fs::create_dir_all(partial.join("metrics"))?;
+        dump::write(&partial.join(DUMP), requests * 8, START / 1_000_000, seed)?;
         Trial::new(&partial, requests, seed)?.write(requests)?;
         std::fs::rename(&partial, &home)?;
     }
@@ -62,6 +71,8 @@ pub fn generate(folder: &Path, requests: u64, seed: u64) -> Result<Data> {
         spans: home.join("traces.otlp.jsonl"),
         log: home.join("vllm.log"),
         metrics,
+        aiperf: home.join("profile_export.jsonl"),
+        dump: home.join(DUMP),
     })
 }
 
@@ -101,6 +112,7 @@ struct Trial {
     folder: PathBuf,
     client: (Late, BufWriter<File>),
     gateway: (Late, BufWriter<File>),
+    aiperf: (Late, BufWriter<File>),
     spans: BufWriter<File>,
     log: BufWriter<File>,
     instances: Vec<Instance>,
@@ -127,6 +139,7 @@ impl Trial {
             folder: folder.to_path_buf(),
             client: (Late::new(), file("timeline.jsonl")?),
             gateway: (Late::new(), file("access.jsonl")?),
+            aiperf: (Late::new(), file("profile_export.jsonl")?),
             spans: file("traces.otlp.jsonl")?,
             log: file("vllm.log")?,
             instances,
@@ -159,7 +172,7 @@ impl Trial {
         for at in 0..self.instances.len() {
             self.export(at)?;
         }
-        for file in [self.client.1, self.gateway.1, self.spans, self.log] {
+        for file in [self.client.1, self.gateway.1, self.aiperf.1, self.spans, self.log] {
             file.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()?;
         }
         Ok(())
@@ -167,7 +180,7 @@ impl Trial {
 
     /// Writes what ended before `now`.
     fn release(&mut self, now: i64) -> Result<()> {
-        for (late, out) in [&mut self.client, &mut self.gateway] {
+        for (late, out) in [&mut self.client, &mut self.gateway, &mut self.aiperf] {
             while let Some(line) = late.pop(now) {
                 out.write_all(line.as_bytes())?;
             }
@@ -258,6 +271,9 @@ impl Trial {
         let instance = &mut self.instances[usize::try_from(at).unwrap_or(0)];
         self.client.0.hold(a.end, a.timeline(AHEAD));
         self.gateway.0.hold(a.gateway_end, a.access(&instance.name));
+        if a.due % 2 == 0 {
+            self.aiperf.0.hold(a.end, a.aiperf());
+        }
         instance.ended.hold(a.engine_end, a.llm_request(&own_span));
         instance.sums.add(a);
         if at == 0 {

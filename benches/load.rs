@@ -1,6 +1,6 @@
-//! `cargo bench --bench load`: reading a million requests into the store, against DuckDB's own JSON reader.
+//! `cargo bench --bench load`: reading a million requests into the store, against DuckDB's own readers.
 //!
-//! Ours: hash, keep the original, recognise, read, write Parquet. The peer: `read_json` with every column and type
+//! Ours: hash, keep the original, recognise, read, write Parquet. The peer: `read_json` or `read_csv` with every column and type
 //! given, and the SQL that yields the same rows (`peer/*.sql`), written as Parquet with the same compression; it
 //! neither hashes nor keeps anything, and reports no findings.
 
@@ -12,19 +12,23 @@ use measure::{Arguments, Result, Run, bar, load_files, mib, print, seconds};
 use std::path::{Path, PathBuf};
 
 /// The files both sides read, with the peer's SQL.
-const FORMATS: [(&str, &str); 3] = [
+const FORMATS: [(&str, &str); 5] = [
+    ("aiperf", include_str!("peer/aiperf.sql")),
     ("client_timeline", include_str!("peer/client_timeline.sql")),
     ("nginx_access", include_str!("peer/nginx_access.sql")),
     ("otlp_json", include_str!("peer/otlp_json.sql")),
+    ("prometheus_text", include_str!("peer/prometheus_text.sql")),
 ];
 /// Only ours reads these.
-const OURS: [&str; 2] = ["vllm_log", "prometheus_text"];
+const OURS: [&str; 2] = ["vllm_log", "scrapes"];
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let data = arguments.data()?;
     let files = |format: &str| -> Vec<PathBuf> {
         match format {
+            "aiperf" => vec![data.aiperf.clone()],
+            "prometheus_text" => vec![data.dump.clone()],
             "client_timeline" => vec![data.client.clone()],
             "nginx_access" => vec![data.gateway.clone()],
             "otlp_json" => vec![data.spans.clone()],

@@ -117,6 +117,37 @@ impl Attempt {
         line
     }
 
+    /// `AIPerf`'s line of an answer, had it been the client: the answer comes in chunks of a few tokens.
+    pub fn aiperf(&self) -> String {
+        let chunks = 15;
+        let decode = self.last_token - self.first_token;
+        let gap = decode / chunks;
+        let gaps: Vec<String> = (1..=chunks)
+            .map(|n| millis(if n < chunks { gap } else { decode - gap * (chunks - 1) }))
+            .collect();
+        let ttft = millis(self.first_token - self.send);
+        format!(
+            r#"{{"metadata":{{"session_num":{},"x_request_id":"{}","x_correlation_id":"{}","conversation_id":"{}","turn_index":0,"credit_issued_ns":{},"request_start_ns":{},"request_ack_ns":{},"request_end_ns":{},"worker_id":"worker_40997390","record_processor_id":"record_processor_07473793","benchmark_phase":"profiling","phase_index":0,"profiling_index":0,"phase_name":"profiling","phase_kind":"profiling","was_cancelled":false,"context_overflow_skip":false,"agent_depth":0,"root_correlation_id":"{}"}},"metrics":{{"request_latency":{{"value":{},"unit":"ms"}},"time_to_first_token":{{"value":{ttft},"unit":"ms"}},"usage_prompt_tokens":{{"value":{},"unit":"tokens"}},"input_sequence_length":{{"value":{},"unit":"tokens"}},"http_req_receiving":{{"value":{},"unit":"ms"}},"output_sequence_length":{{"value":{},"unit":"tokens"}},"http_req_connecting":{{"value":7.969377,"unit":"ms"}},"usage_completion_tokens":{{"value":{},"unit":"tokens"}},"http_req_dns_lookup":{{"value":0.0,"unit":"ms"}},"http_req_data_received":{{"value":4.380859375,"unit":"KB"}},"time_to_second_token":{{"value":{},"unit":"ms"}},"inter_chunk_latency":{{"value":[{}],"unit":"ms"}},"http_req_waiting":{{"value":{ttft},"unit":"ms"}},"http_req_blocked":{{"value":0.0,"unit":"ms"}},"http_req_sending":{{"value":0.461345,"unit":"ms"}},"http_req_chunks_received":{{"value":{chunks},"unit":"count"}},"time_to_first_output_token":{{"value":{ttft},"unit":"ms"}},"http_req_connection_reused":{{"value":0,"unit":"ratio"}}}}}}"#,
+            self.number,
+            self.id,
+            self.trace,
+            self.proxy_id,
+            self.due,
+            self.send,
+            self.headers,
+            self.end,
+            self.trace,
+            millis(self.last_token - self.send),
+            self.input,
+            self.input,
+            millis(decode),
+            self.output,
+            self.output,
+            millis(gap),
+            gaps.join(","),
+        ) + "\n"
+    }
+
     /// The client's line of a refusal.
     pub fn refused_timeline(&self, ahead: i64) -> String {
         let mut line = self.timeline_head(ahead);
@@ -252,6 +283,11 @@ pub fn metrics(sums: &Sums) -> String {
 #[expect(clippy::cast_precision_loss, reason = "Python measures in doubles")]
 fn seconds(ns: i64) -> String {
     format!("{:?}", ns as f64 / 1e9)
+}
+
+/// Milliseconds with six decimals.
+fn millis(ns: i64) -> String {
+    format!("{}.{:06}", ns / 1_000_000, ns % 1_000_000)
 }
 
 /// Seconds with three decimals, cut off as nginx does.
