@@ -113,6 +113,49 @@ codes! {
     NestedContradiction = "nested-contradiction", Warning;
     /// Exchanges that no other hop's record joins.
     JoinGap = "join-gap", Warning;
+    // Evidence that contradicts itself or cannot bear its figures. An error voids its source.
+    /// No request of a run was answered: it measured nothing.
+    AllFailed = "all-failed", Error;
+    /// Statistics count requests that were not answered.
+    FailedCounted = "failed-counted", Error;
+    /// A client did not ask for a stream: it has no time to first token.
+    NotStreamed = "not-streamed", Error;
+    /// The time to first token is the time of the whole request.
+    TtftIsTotal = "ttft-is-total", Error;
+    /// A mean time to first token too small to be one.
+    TtftImplausible = "ttft-implausible", Error;
+    /// Too many requests of a source contradict themselves.
+    TimelineImpossible = "timeline-impossible", Error;
+    /// A span has its ends from two clocks and runs backwards.
+    ClockJump = "clock-jump", Error;
+    /// A histogram contradicts itself.
+    HistogramInconsistent = "histogram-inconsistent", Error;
+    /// All requests of a run started at once.
+    OneWave = "one-wave", Warning;
+    /// Requests were offered faster than they were completed.
+    OverSaturated = "over-saturated", Warning;
+    /// The client's limit of requests in flight keeps the wait out of TTFT.
+    CapHidesWait = "cap-hides-wait", Warning;
+    /// Client and server count different requests.
+    PopulationMismatch = "population-mismatch", Warning;
+    /// Client and server state prompts of different lengths.
+    TokenCountMismatch = "token-count-mismatch", Warning;
+    /// Statistics of one summary contradict each other.
+    SummaryContradiction = "summary-contradiction", Warning;
+    /// Percentiles were interpolated inside one histogram bucket.
+    PercentileInterpolated = "percentile-interpolated", Warning;
+    /// A percentile of fewer requests than it needs.
+    PercentileTooFew = "percentile-too-few", Warning;
+    /// Cold requests stand in the measured set.
+    WarmUpCounted = "warm-up-counted", Warning;
+    /// An absent metric was written as 0.
+    ZeroNotMeasured = "zero-not-measured", Warning;
+    /// Runs that are compared share prompts in the prefix cache.
+    PrefixCacheShared = "prefix-cache-shared", Warning;
+    /// The first token of a client is not yet an answer.
+    FirstTokenMeaning = "first-token-meaning", Info;
+    /// Where the achieved rate of a sweep stops following the offered one.
+    SweepKnee = "sweep-knee", Info;
 }
 
 impl Code {

@@ -3,9 +3,9 @@
 //! The modules stand in the order in which data walks through them; arrows never point back:
 //!
 //! ```text
-//! file ─ input ─ format ─ row ─ store ─ trial ─ ledger ─ diagnose ─ report
-//!        hash    recognise  one   Parquet  plan   join,     tail      HTML, JSON
-//!        decode  + read     model + DuckDB        stages    contrast
+//! file ─ input ─ format ─ row ─ store ─ check ─ trial ─ ledger ─ diagnose ─ report
+//!        hash    recognise  one   Parquet  what   plan    join,    tail       HTML, JSON
+//!        decode  + read     model + DuckDB is void        stages   contrast
 //! ```
 //!
 //! [`error`] and [`finding`] say what went wrong and where; [`stats`] and [`plot`] serve the rooms after them;
@@ -17,6 +17,7 @@ pub mod input;
 pub mod row;
 pub mod format;
 pub mod store;
+pub mod check;
 pub mod trial;
 pub mod ledger;
 pub mod stats;

@@ -11,7 +11,7 @@ mod part;
 mod pipeline;
 mod source;
 
-pub use cells::Cells;
+pub use cells::{Cell, Cells};
 pub use custody::verify as verify_custody;
 pub use engine::{Engine, quote};
 pub use load::{LoadOptions, Loaded, Outcome, Progress, load};

@@ -6,6 +6,19 @@ use arrow::array::{Array, AsArray};
 use arrow::datatypes::{Float64Type, Int64Type};
 use arrow::record_batch::RecordBatch;
 
+/// A value of a result whose type the asker does not know.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// Null.
+    Null,
+    /// BIGINT.
+    Int(i64),
+    /// DOUBLE.
+    Real(f64),
+    /// VARCHAR.
+    Word(&'a str),
+}
+
 /// One row of a result.
 #[derive(Clone, Copy)]
 pub struct Cells<'a> {
@@ -27,6 +40,20 @@ impl<'a> Cells<'a> {
         }
         let wrong = || Error::run(format!("the column {name} came back as {}", column.data_type()));
         cast(column).ok_or_else(wrong).map(Some)
+    }
+
+    /// A value of any type.
+    ///
+    /// # Errors
+    /// The column is missing, or neither BIGINT, DOUBLE nor VARCHAR.
+    pub fn cell(&self, name: &str) -> Result<Cell<'a>> {
+        let cast = |c: &'a dyn Array| {
+            let int = || Some(Cell::Int(c.as_primitive_opt::<Int64Type>()?.value(self.row)));
+            let real = || Some(Cell::Real(c.as_primitive_opt::<Float64Type>()?.value(self.row)));
+            let word = || Some(Cell::Word(c.as_string_opt::<i32>()?.value(self.row)));
+            int().or_else(real).or_else(word)
+        };
+        Ok(self.typed(name, cast)?.unwrap_or(Cell::Null))
     }
 
     /// An integer, or null.
