@@ -9,12 +9,14 @@ mod figure;
 mod group;
 mod tail;
 mod verdict;
+mod void;
 
 pub use advice::{Advice, Both, Gap, advice, gap};
 pub use figure::{Average, Counts, Percentile, Request, Stated};
 pub use group::Group;
 pub use tail::{Baseline, StageShare, Tail};
 pub use verdict::{Reason, Verdict, Word, failing};
+pub use void::VoidSource;
 
 use crate::error::Result;
 use crate::finding::Finding;
@@ -23,6 +25,7 @@ use crate::stats::quantile::quantile;
 use crate::store::{Engine, quote};
 use crate::trial::{Dimension, Slow, Trial};
 use serde::Serialize;
+use void::Void;
 
 /// The diagnosis of a trial; its JSON form is what `probity diagnose --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -50,6 +53,8 @@ pub struct CandidateDiagnosis {
     pub counts: Counts,
     /// The answer.
     pub verdict: Verdict,
+    /// Sources that no figure rests on, and why.
+    pub void: Vec<VoidSource>,
     /// Client TTFT, retries included: percentiles with n, interval, and requests at that rank.
     pub ttft: Vec<Percentile>,
     /// The contrast behind the verdict.
@@ -64,7 +69,7 @@ pub struct CandidateDiagnosis {
     pub clocks: Vec<Offset>,
     /// The slowest exchanges with their stages.
     pub slowest: Vec<Exchange>,
-    /// Findings across this candidate's sources.
+    /// Findings in and across this candidate's sources.
     pub findings: Vec<Finding>,
     /// Sorted client TTFTs: what the distribution is drawn from.
     #[serde(skip)]
@@ -96,35 +101,34 @@ pub fn diagnose(
         }
         ids.retain(|known| known == id);
     }
-    let sorted: Vec<Vec<i64>> =
-        ids.iter().map(|id| figure::sorted_ttft(engine, id)).collect::<Result<_>>()?;
+    void::table(engine, &ledger.checked)?;
+    let void: Vec<Void> = ids.iter().map(|id| Void::of(ledger, id)).collect::<Result<_>>()?;
+    let waits = |(id, void): (&String, &Void)| {
+        if void.waits { Ok(Vec::new()) } else { figure::sorted_ttft(engine, id) }
+    };
+    let sorted: Vec<Vec<i64>> = ids.iter().zip(&void).map(waits).collect::<Result<_>>()?;
     let thresholds: Vec<Option<i64>> = sorted.iter().map(|ttft| threshold(slow, ttft)).collect();
     populate(engine, trial, &ids, &thresholds)?;
     let cells = tail::cells(engine)?;
     let mut candidates = Vec::new();
-    for ((id, sorted_ttft), slow_ns) in ids.into_iter().zip(sorted).zip(thresholds) {
+    for (((id, void), sorted_ttft), slow_ns) in ids.into_iter().zip(void).zip(sorted).zip(thresholds) {
         let counts = figure::counts(engine, &id)?;
-        let tail = Tail::of(cells.get(&id).map_or(&[], Vec::as_slice));
-        let groups = group::groups(engine, &id, dimensions)?;
-        let verdict = verdict::verdict(&counts, &tail, slow_ns);
-        let is_mine = |file: &str| file == id;
+        // Stages rest on every hop's records, groups on the client's waits alone.
+        let tail = Tail::of(cells.get(&id).filter(|_| !void.verdict).map_or(&[], Vec::as_slice));
+        let groups = if void.waits { Vec::new() } else { group::groups(engine, &id, dimensions)? };
+        let verdict = verdict::verdict(&counts, &tail, slow_ns, void.verdict);
+        let across = ledger.findings.iter().filter(|f| f.file == id);
         candidates.push(CandidateDiagnosis {
             title: trial.find_candidate(&id).map_or_else(|| id.clone(), |c| c.title.clone()),
             slow_ns,
             verdict,
-            ttft: figure::percentiles(engine, &id, &sorted_ttft)?,
+            ttft: figure::percentiles(engine, &id, &sorted_ttft, void.waits)?,
             stated: figure::stated(engine, &id)?,
             averages: figure::averages(engine, &id)?,
             clocks: ledger.offsets.iter().filter(|o| o.candidate == id && o.a < o.b).cloned().collect(),
-            slowest: exchanges(
-                engine,
-                &format!(
-                    "candidate = {} AND ttft_ns IS NOT NULL AND COALESCE(phase, '') <> 'warmup'",
-                    quote(&id)
-                ),
-                &format!("ttft_ns DESC, row LIMIT {SLOWEST}"),
-            )?,
-            findings: ledger.findings.iter().filter(|f| is_mine(&f.file)).cloned().collect(),
+            slowest: if void.verdict { Vec::new() } else { slowest(engine, &id)? },
+            findings: ledger.checked.of(&id).map(|f| &f.finding).chain(across).cloned().collect(),
+            void: void.sources,
             counts,
             tail,
             groups,
@@ -138,6 +142,12 @@ pub fn diagnose(
         slow: slow.to_string(),
         candidates,
     })
+}
+
+fn slowest(engine: &Engine, id: &str) -> Result<Vec<Exchange>> {
+    let id = quote(id);
+    let condition = format!("candidate = {id} AND ttft_ns IS NOT NULL AND COALESCE(phase, '') <> 'warmup'");
+    exchanges(engine, &condition, &format!("ttft_ns DESC, row LIMIT {SLOWEST}"))
 }
 
 fn threshold(slow: &Slow, sorted: &[i64]) -> Option<i64> {

@@ -11,6 +11,7 @@ pub use clock::Offset;
 pub use exchange::{Exchange, Known, Stage, exchanges};
 pub use timeline::{Evidence, Timeline, timelines, timelines_of};
 
+use crate::check::{Checked, check};
 use crate::error::{Error, Result};
 use crate::finding::{Code, Finding, Place};
 use crate::input::sha256_hex;
@@ -39,6 +40,8 @@ pub struct Ledger {
     pub engine: Engine,
     /// Offsets between the clocks of each candidate.
     pub offsets: Vec<Offset>,
+    /// What the sources' own rows contradict, and which sources are void.
+    pub checked: Checked,
     /// Contradictions and gaps across sources.
     pub findings: Vec<Finding>,
     /// Sources it was derived from.
@@ -70,7 +73,7 @@ pub fn open(store: &Store, cold_first: i64) -> Result<Ledger> {
     engine.view_file("exchange", &kept.exchange)?;
     engine.execute(concat!("CREATE VIEW ledger AS ", include_str!("ledger/ledger.sql")))?;
     let (offsets, findings) = kept.read()?;
-    Ok(Ledger { engine, offsets, findings, sources })
+    Ok(Ledger { engine, offsets, checked: check(store)?, findings, sources })
 }
 
 /// Files of a derived ledger, named by the digest of what they were derived from.

@@ -4,7 +4,7 @@ use super::{Session, table};
 use crate::diagnose::{Average, CandidateDiagnosis, Diagnosis, Reason, Word, advice, failing, gap};
 use crate::error::Result;
 use crate::report::Lang;
-use crate::report::text::{interval, ns, percent};
+use crate::report::text::{interval, ns, percent, void};
 use std::collections::BTreeMap;
 
 /// Width of a bar of share 1.
@@ -18,7 +18,7 @@ pub fn print(session: &mut Session, diagnosis: &Diagnosis) -> Result<()> {
         }
         headline(session, candidate)?;
         percentiles(session, candidate)?;
-        if candidate.verdict.word != Word::NothingSlow {
+        if candidate.verdict.word != Word::NothingSlow && candidate.tail.n > 0 {
             stages(session, candidate)?;
             groups(session, candidate)?;
         }
@@ -56,6 +56,9 @@ fn percentiles(session: &mut Session, c: &CandidateDiagnosis) -> Result<()> {
             format!("  p{}", p.percentile),
             p.value_ns.map_or_else(
                 || {
+                    if p.void {
+                        return void(w, c);
+                    }
                     w.get("ui.need")
                         .replace("{have}", &p.n.to_string())
                         .replace("{need}", &p.need.to_string())

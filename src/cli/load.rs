@@ -2,6 +2,7 @@
 
 use super::progress::Bar;
 use super::{Exit, Session, received_at};
+use crate::check::check;
 use crate::error::{Error, Result};
 use crate::finding::Code;
 use crate::input::{Limits, walk};
@@ -67,8 +68,16 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     };
     let paths: Vec<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
     let mut bar = Bar::new(&session.out);
-    let loaded = load(&Store::new(session.root()), &paths, &options, &mut bar)?;
+    let store = Store::new(session.root());
+    let mut loaded = load(&store, &paths, &options, &mut bar)?;
     bar.clear();
+    if loaded.iter().any(|l| l.outcome == Outcome::Loaded) {
+        let checked = check(&store)?;
+        for one in loaded.iter_mut().filter(|l| l.outcome == Outcome::Loaded) {
+            let Some(source) = &one.source else { continue };
+            one.findings.extend(checked.about(&source.candidate, &source.source).cloned());
+        }
+    }
     let lines: Vec<Line> = loaded.iter().zip(&files).map(|(l, (_, in_folder))| line(l, *in_folder)).collect();
     note(session, &loaded, &files);
     if session.out.json {

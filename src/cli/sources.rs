@@ -1,14 +1,37 @@
 //! `probity sources`: what is loaded.
 
 use super::{Exit, Session, table};
+use crate::check::check;
 use crate::error::Result;
-use crate::store::{Store, verify_custody};
+use crate::finding::Finding;
+use crate::store::{SourceRow, Store, verify_custody};
+use serde::Serialize;
+
+/// A source as it is printed with `--json`.
+#[derive(Serialize)]
+struct Line {
+    #[serde(flatten)]
+    source: SourceRow,
+    /// Whether no figure rests on it.
+    void: bool,
+    /// What was found in it after loading.
+    findings: Vec<Finding>,
+}
 
 pub fn run(session: &mut Session) -> Result<Exit> {
     let store = Store::new(session.root());
     let sources = store.sources()?;
+    let checked = check(&store)?;
     if session.out.json {
-        session.out.value(&sources)?;
+        let line = |source: &SourceRow| {
+            let findings = checked.about(&source.candidate, &source.source).cloned().collect();
+            Line {
+                void: checked.void(&source.candidate).contains(source.source.as_str()),
+                findings,
+                source: source.clone(),
+            }
+        };
+        session.out.value(&sources.iter().map(line).collect::<Vec<_>>())?;
         return Ok(Exit::Good);
     }
     let heading = ["candidate", "source", "format", "hop", ">read", ">refused", ">bytes", "file"];
@@ -34,6 +57,9 @@ pub fn run(session: &mut Session) -> Result<Exit> {
     }
     for text in table::lines(&rows) {
         session.out.line(&text)?;
+    }
+    for found in &checked.found {
+        session.out.finding(&session.words, &found.finding);
     }
     let entries = verify_custody(&store.evidence())?;
     session.out.note(&format!("{} {entries}", session.words.get("ui.custody")));

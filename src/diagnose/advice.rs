@@ -93,6 +93,7 @@ mod tests {
             assert!(advice(stage).is_some(), "{stage}");
         }
         for reason in [
+            Reason::InvalidEvidence,
             Reason::NoClient,
             Reason::NoFirstToken,
             Reason::NoEngine,

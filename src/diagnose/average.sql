@@ -4,9 +4,10 @@ WITH grown AS (
   SELECT candidate, metric, labels,
     max_by(value, t_ns) - min_by(value, t_ns) AS growth, MIN(t_ns) AS from_ns, MAX(t_ns) AS to_ns
   FROM series
-  WHERE metric LIKE '%time_to_first_token_seconds_sum' OR metric LIKE '%time_to_first_token_seconds_count'
+  WHERE (metric LIKE '%time_to_first_token_seconds_sum' OR metric LIKE '%time_to_first_token_seconds_count'
     OR metric LIKE '%request_queue_time_seconds_sum' OR metric LIKE '%request_queue_time_seconds_count'
-    OR metric LIKE '%request_prefill_time_seconds_sum' OR metric LIKE '%request_prefill_time_seconds_count'
+    OR metric LIKE '%request_prefill_time_seconds_sum' OR metric LIKE '%request_prefill_time_seconds_count')
+    AND NOT EXISTS (SELECT 1 FROM void v WHERE v.candidate = series.candidate AND v.source = series.source)
   GROUP BY candidate, metric, labels
 )
 SELECT s.candidate, REPLACE(s.metric, '_sum', '') AS metric, s.labels,

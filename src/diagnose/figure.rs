@@ -55,6 +55,8 @@ pub struct Request {
 pub struct Percentile {
     /// 50, 90, 95, 99.
     pub percentile: u32,
+    /// Whether the requests are void evidence: there is no value then, however many there are.
+    pub void: bool,
     /// Value, or null below the minimum sample.
     pub value_ns: Option<i64>,
     /// Low end of the 95 % interval.
@@ -140,7 +142,7 @@ pub fn counts(engine: &Engine, candidate: &str) -> Result<Counts> {
     Ok(rows.into_iter().find(|(id, _)| id == candidate).map(|(_, counts)| counts).unwrap_or_default())
 }
 
-pub fn percentiles(engine: &Engine, candidate: &str, sorted: &[i64]) -> Result<Vec<Percentile>> {
+pub fn percentiles(engine: &Engine, candidate: &str, sorted: &[i64], void: bool) -> Result<Vec<Percentile>> {
     PERCENTILES
         .into_iter()
         .map(|p| {
@@ -150,6 +152,7 @@ pub fn percentiles(engine: &Engine, candidate: &str, sorted: &[i64]) -> Result<V
             let percentile = (p * 100.0).round() as u32;
             Ok(Percentile {
                 percentile,
+                void,
                 value_ns: q.value,
                 low_ns: q.low,
                 high_ns: q.high,

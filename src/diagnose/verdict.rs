@@ -48,6 +48,8 @@ impl Word {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
+    /// What it would rest on contradicts itself or cannot bear it.
+    InvalidEvidence,
     /// No client timeline: the wait a user sees is not recorded.
     NoClient,
     /// Requests failed, and none got a first token.
@@ -69,6 +71,7 @@ impl Reason {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Reason::InvalidEvidence => "invalid-evidence",
             Reason::NoClient => "no-client",
             Reason::NoFirstToken => "no-first-token",
             Reason::NoEngine => "no-engine",
@@ -107,8 +110,9 @@ pub fn failing(counts: &Counts) -> bool {
     counts.failed >= MIN_SLOW
 }
 
-/// Judges one candidate's contrast. `slow_ns` is null when the sample is too small for the percentile asked for.
-pub fn verdict(counts: &Counts, tail: &Tail, slow_ns: Option<i64>) -> Verdict {
+/// Judges one candidate's contrast. `slow_ns` is null when the sample is too small for the percentile asked for; with
+/// `void` evidence nothing is judged.
+pub fn verdict(counts: &Counts, tail: &Tail, slow_ns: Option<i64>, void: bool) -> Verdict {
     let bare = |word, missing: Vec<Reason>| Verdict {
         word,
         stage: None,
@@ -120,6 +124,9 @@ pub fn verdict(counts: &Counts, tail: &Tail, slow_ns: Option<i64>) -> Verdict {
         missing,
     };
     let insufficient = |reason| bare(Word::InsufficientEvidence, vec![reason]);
+    if void {
+        return insufficient(Reason::InvalidEvidence);
+    }
     if counts.exchanges == 0 {
         return insufficient(Reason::NoClient);
     }
@@ -213,7 +220,7 @@ mod tests {
 
     fn judge(tail: &Tail) -> (Word, Option<&'static str>, Vec<Reason>) {
         let counts = Counts { exchanges: 100, with_ttft: 100, ..Counts::default() };
-        let v = verdict(&counts, tail, Some(1));
+        let v = verdict(&counts, tail, Some(1), false);
         (v.word, v.stage, v.missing)
     }
 
@@ -235,8 +242,18 @@ mod tests {
         assert_eq!(judge(&unjoined), (Word::InsufficientEvidence, None, vec![Reason::EngineNotJoined]));
         let dark = tail(&[("ingress", 0.1, 0.0), ("queue", 0.0, 0.0), ("unattributed", 0.9, 0.0)], 0.0);
         assert_eq!(judge(&dark), (Word::InsufficientEvidence, None, vec![Reason::NoEngine]));
-        let none = verdict(&Counts::default(), &dark, Some(1));
+        let none = verdict(&Counts::default(), &dark, Some(1), false);
         assert_eq!(none.missing, [Reason::NoClient]);
+    }
+
+    #[test]
+    fn void_evidence_is_never_a_pass() {
+        let few = tail(&[("prefill", 1.0, 0.0)], 1.0);
+        let v = verdict(&Counts { exchanges: 100, ..Counts::default() }, &few, Some(1), true);
+        assert_eq!(
+            (v.word, v.stage, v.missing),
+            (Word::InsufficientEvidence, None, vec![Reason::InvalidEvidence])
+        );
     }
 
     #[test]

@@ -118,6 +118,14 @@ pub fn sentence(text: &str) -> String {
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
+/// What stands in place of a figure that would rest on void evidence.
+#[must_use]
+pub fn void(words: &Words, c: &CandidateDiagnosis) -> String {
+    let codes: std::collections::BTreeSet<&str> =
+        c.void.iter().flat_map(|v| &v.codes).map(|code| code.id()).collect();
+    words.fill("ui.void", &[("codes", &codes.into_iter().collect::<Vec<_>>().join(", "))])
+}
+
 /// The verdict on a candidate in one sentence.
 #[must_use]
 pub fn verdict_sentence(words: &Words, c: &CandidateDiagnosis) -> String {

@@ -135,6 +135,7 @@ mod tests {
         let words = [Word::Supported, Word::Suggestive, Word::InsufficientEvidence, Word::NothingSlow]
             .map(Word::as_str);
         let reasons = [
+            Reason::InvalidEvidence,
             Reason::NoClient,
             Reason::NoFirstToken,
             Reason::NoEngine,

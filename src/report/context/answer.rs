@@ -3,7 +3,7 @@
 use super::Making;
 use crate::diagnose::{CandidateDiagnosis, Reason, Word, advice, failing, gap};
 use crate::report::Lang;
-use crate::report::text::{interval, ns, percent, sentence, verdict_sentence};
+use crate::report::text::{interval, ns, percent, sentence, verdict_sentence, void};
 use serde::Serialize;
 
 /// The verdict and what follows from it.
@@ -58,6 +58,10 @@ impl Answer {
                 let why = match reason {
                     // The sentence says how many; only when none got one is that the whole story.
                     Reason::NoFirstToken if c.counts.with_ttft > 0 => making.word("report.some_failed"),
+                    Reason::InvalidEvidence => {
+                        let why = making.word(&format!("reason.{}", reason.as_str()));
+                        format!("{why} ({})", void(making.words, c))
+                    }
                     _ => making.word(&format!("reason.{}", reason.as_str())),
                 };
                 let (ask, owner) = (say(&gap.ask), say(&gap.owner));

@@ -8,7 +8,7 @@ use super::evidence::{self, Evidence, Slowest};
 use crate::diagnose::{CandidateDiagnosis, Percentile};
 use crate::error::Result;
 use crate::report::figure;
-use crate::report::text::{clipped, interval, ns, place, shown};
+use crate::report::text::{clipped, interval, ns, place, shown, void};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ impl Candidate {
             id: shown(&c.candidate),
             title: shown(&c.title),
             answer: Answer::new(making, c),
-            percentiles: c.ttft.iter().map(|p| percentile(making, p, &anchors)).collect(),
+            percentiles: c.ttft.iter().map(|p| percentile(making, c, p, &anchors)).collect(),
             counts: counts(making, c),
             stages: contrast::stages(making, c),
             absent: contrast::absent(making, c),
@@ -95,12 +95,23 @@ impl Candidate {
     }
 }
 
-fn percentile(making: &Making, p: &Percentile, anchors: &BTreeMap<&str, &str>) -> PercentileRow {
+fn percentile(
+    making: &Making,
+    c: &CandidateDiagnosis,
+    p: &Percentile,
+    anchors: &BTreeMap<&str, &str>,
+) -> PercentileRow {
     let (have, need) = (p.n.to_string(), p.need.to_string());
-    let too_few = || making.words.fill("ui.need", &[("have", &have), ("need", &need)]);
+    let none = || {
+        if p.void {
+            void(making.words, c)
+        } else {
+            making.words.fill("ui.need", &[("have", &have), ("need", &need)])
+        }
+    };
     PercentileRow {
         name: format!("p{}", p.percentile),
-        value: p.value_ns.map_or_else(too_few, ns),
+        value: p.value_ns.map_or_else(none, ns),
         interval: p
             .low_ns
             .zip(p.high_ns)

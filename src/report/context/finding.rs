@@ -35,7 +35,8 @@ pub fn all(making: &Making) -> Result<Vec<Found>> {
             by_code.insert(code, (n, Finding::new(code, file, at, detail)));
         }
     }
-    for finding in &making.ledger.findings {
+    let checked = making.ledger.checked.found.iter().map(|f| &f.finding);
+    for finding in checked.chain(&making.ledger.findings) {
         by_code.entry(finding.code).or_insert_with(|| (0, finding.clone())).0 += 1;
     }
     let mut found: Vec<(Code, i64, Finding)> =

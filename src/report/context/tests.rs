@@ -16,8 +16,8 @@ fn page(root: &Path, lang: Lang, id: impl Fn(i64) -> String, caller: &str) -> St
         let first = send + i * 100_000_000;
         serde_json::json!({
             "request_id": id(i), "attempt": 0, "caller": caller, "model": "m", "scheduled_ns": send, "send_ns": send,
-            "headers_ns": send + 1, "first_chunk_ns": first, "first_token_ns": first, "last_token_ns": first + 1,
-            "end_ns": first + 2, "input_tokens": 5, "output_tokens": 2, "status": 200,
+            "headers_ns": send + 1, "first_chunk_ns": first, "first_token_ns": first, "last_token_ns": first + 20_000_000,
+            "end_ns": first + 20_000_001, "input_tokens": 5, "output_tokens": 2, "status": 200,
         })
     };
     let file = root.join("timeline.jsonl");
