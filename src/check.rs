@@ -49,6 +49,7 @@ rules! {
     PercentileInterpolated "percentile-interpolated",
     PercentileTooFew "percentile-too-few",
     WarmUpCounted "warm-up-counted",
+    ResponseBuffered "response-buffered",
     ZeroNotMeasured "zero-not-measured",
     PrefixCacheShared "prefix-cache-shared",
     FirstTokenMeaning "first-token-meaning",

@@ -148,6 +148,8 @@ codes! {
     PercentileTooFew = "percentile-too-few", Warning;
     /// Cold requests stand in the measured set.
     WarmUpCounted = "warm-up-counted", Warning;
+    /// A hop between server and client holds the response stream back.
+    ResponseBuffered = "response-buffered", Warning;
     /// An absent metric was written as 0.
     ZeroNotMeasured = "zero-not-measured", Warning;
     /// Runs that are compared share prompts in the prefix cache.

@@ -1,9 +1,30 @@
--- clock-jump: one span has its start from one clock and its end from another, and ends before it starts: the clocks differ by at
+-- clock-jump: a span has its start from one clock and its end from another, and ends before it starts: the clocks differ by at
 -- least that much. Durations across the two are void; a span clamped to zero hides the same fault.
 -- source: astaxie/TokenHub#103: start from the database's clock, end from the process's, four minutes apart.
--- proof: {n} spans start on clock {start_clock} and end on clock {end_clock}, {skew_ns} before they start: the clocks are at least that far apart, durations across them are void and are not clamped
-SELECT candidate, source, MIN(line) AS line, CAST(0 AS BIGINT) AS item, COUNT(*) AS n, start_clock, end_clock, MAX(start_ns - end_ns) AS skew_ns
-FROM (SELECT candidate, source, line, COALESCE(start_ns, send) AS start_ns, end_ns, COALESCE(start_clock, clock) AS start_clock, end_clock
-  FROM timed WHERE end_ns IS NOT NULL) t
-WHERE start_clock <> end_clock AND start_clock LIKE 'epoch:%' AND end_clock LIKE 'epoch:%' AND start_ns > end_ns
-GROUP BY candidate, source, start_clock, end_clock
+-- proof: {n} spans start on clock {start_clock} and end on clock {end_clock}, {skew_ns} before they start: the clocks are at least that far apart, durations across them are void[; {clamped} spans from the same start are written as 0 long: clamped, not instantaneous]
+WITH ends AS (
+  SELECT t.candidate, t.source, t.row, t.line, COALESCE(r.request_id, r.trace_id) AS id,
+    t.start_ns, t.start_clock, t.end_ns, t.end_clock
+  FROM timed t
+  JOIN request r ON r.row = t.row
+  WHERE t.start_ns IS NOT NULL OR t.end_ns IS NOT NULL
+),
+pair AS (
+  SELECT candidate, source, line, start_ns, start_clock, end_ns, end_clock
+  FROM ends WHERE start_clock <> end_clock
+  UNION ALL
+  -- A start and an end in records of their own that share an id.
+  SELECT a.candidate, a.source, a.line, a.start_ns, a.start_clock, b.end_ns, b.end_clock
+  FROM ends a
+  JOIN ends b ON b.candidate = a.candidate AND b.source = a.source AND b.id = a.id AND b.row <> a.row
+  WHERE a.end_ns IS NULL AND b.start_ns IS NULL AND a.start_clock <> b.end_clock
+),
+jump AS (
+  SELECT candidate, source, MIN(line) AS line, COUNT(*) AS n, start_clock, end_clock, MAX(start_ns - end_ns) AS skew_ns
+  FROM pair
+  WHERE start_clock LIKE 'epoch:%' AND end_clock LIKE 'epoch:%' AND start_ns > end_ns
+  GROUP BY candidate, source, start_clock, end_clock
+)
+SELECT j.candidate, j.source, j.line, CAST(0 AS BIGINT) AS item, j.n, j.start_clock, j.end_clock, j.skew_ns,
+  (SELECT NULLIF(COUNT(*), 0) FROM ends z WHERE z.candidate = j.candidate AND z.source = j.source AND z.start_ns = z.end_ns) AS clamped
+FROM jump j

@@ -9,3 +9,10 @@ FROM timed
 WHERE hop = 'client' AND ttft IS NOT NULL AND ttfo IS NOT NULL
 GROUP BY candidate, source
 HAVING AVG(ttfo) > AVG(ttft) * 1.1
+UNION ALL
+SELECT s.candidate, s.source, MIN(s.line), CAST(0 AS BIGINT),
+  'backend openai-chat: the clock of TTFT stops at the first chunk with choices, even one that only names the role', NULL, NULL, NULL
+FROM setting s
+JOIN source f ON f.candidate = s.candidate AND f.source = s.source AND f.format LIKE 'vllm_bench%'
+WHERE s.key IN ('backend', 'endpoint_type') AND s.value = 'openai-chat'
+GROUP BY s.candidate, s.source

@@ -245,7 +245,7 @@ fn a_span_between_two_clocks_that_runs_backwards_is_void() {
     assert_eq!(
         found(&(source("g", "gateway") + &span(2_500_000_000))),
         [
-            "g clock-jump: 1 spans start on clock epoch:database and end on clock epoch:process, 237.5 s before they start: the clocks are at least that far apart, durations across them are void and are not clamped"
+            "g clock-jump: 1 spans start on clock epoch:database and end on clock epoch:process, 237.5 s before they start: the clocks are at least that far apart, durations across them are void"
         ]
     );
     assert!(found(&(source("g", "gateway") + &span(250_000_000_000))).is_empty());
@@ -537,4 +537,56 @@ fn runs_of_one_file_keep_their_figures_apart_whether_a_run_has_one_place_or_each
         .map(|(n, line)| figures("a", line, &[("requests", "completed", n, "1"), ("ttft", "p99", 1.0, "s")]))
         .collect::<String>();
     assert_eq!(found(&(source("a", "client") + &by_place)), by_line);
+}
+
+#[test]
+fn a_start_and_an_end_in_records_of_their_own_meet_by_their_id() {
+    let record = |row: i64, marks: &[(&str, i64, &str)]| {
+        let marks: String = marks
+            .iter()
+            .map(|(name, t, clock)| {
+                format!(
+                    "INSERT INTO mark (candidate, source, row, line, item, name, t_ns, clock, resolution_ns)
+                     VALUES ('c', 'g', {row}, {row}, 0, '{name}', {t}, 'epoch:{clock}', 1000000);"
+                )
+            })
+            .collect();
+        format!(
+            "INSERT INTO request (candidate, source, row, line, item, hop, outcome, request_id)
+             VALUES ('c', 'g', {row}, {row}, 0, 'gateway', 'unknown', 'completion');{marks}"
+        )
+    };
+    let start = 240_000_000_000;
+    let sql = source("g", "gateway")
+        + &record(1, &[("start", start, "database")])
+        + &record(2, &[("end", 2_500_000_000, "process")])
+        + &record(3, &[("start", start, "export"), ("end", start, "export")]);
+    let all = found(&sql);
+    assert_eq!(all.len(), 1, "{all:?}");
+    for part in
+        ["epoch:database", "epoch:process", "237.5 s", "1 spans from the same start are written as 0 long"]
+    {
+        assert!(all[0].contains(part), "{part} in {all:?}");
+    }
+}
+
+#[test]
+fn chunks_that_arrive_in_bursts_were_buffered_on_the_way() {
+    let stream = |path: &str, line: i64, received: &str| {
+        format!(
+            "INSERT INTO event (candidate, source, line, item, hop, kind, t_ns, clock, resolution_ns, instance, detail)
+               SELECT 'c', 'k', {line} + i, 0, 'client', kind, t, 'monotonic:k', 1000000, '{path}', '' FROM range(0, 60) c(i),
+               LATERAL (SELECT 'chunk-sent' AS kind, 500000000 + i * 250000000 AS t
+                 UNION ALL SELECT 'chunk-received', {received});"
+        )
+    };
+    let sql = source("k", "client")
+        + &stream("direct", 1, "500000000 + i * 250000000")
+        + &stream("gateway", 101, "16500000000");
+    assert_eq!(
+        found(&sql),
+        [
+            "k response-buffered: gateway: 60 chunks sent 250 ms apart, the first at 500 ms, reach the client in 1 bursts of up to 60 chunks, the first at 16.5 s: a hop between server and client (gateway) buffers the response"
+        ]
+    );
 }
