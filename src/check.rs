@@ -57,10 +57,11 @@ rules! {
 }
 
 /// What the rules look at besides the store's own views, in the order in which one needs the other.
-const VIEWS: [(&str, &str); 5] = [
+const VIEWS: [(&str, &str); 6] = [
     ("figure", include_str!("check/view/figure.sql")),
     ("setting", include_str!("check/view/setting.sql")),
     ("cell", include_str!("check/view/cell.sql")),
+    ("clocked", include_str!("check/view/clocked.sql")),
     ("timed", include_str!("check/view/timed.sql")),
     ("impossible", include_str!("check/view/impossible.sql")),
 ];

@@ -3,11 +3,10 @@
 -- source: astaxie/TokenHub#103: start from the database's clock, end from the process's, four minutes apart.
 -- proof: {n} spans start on clock {start_clock} and end on clock {end_clock}, {skew_ns} before they start: the clocks are at least that far apart, durations across them are void[; {clamped} spans from the same start are written as 0 long: clamped, not instantaneous]
 WITH ends AS (
-  SELECT t.candidate, t.source, t.row, t.line, COALESCE(r.request_id, r.trace_id) AS id,
-    t.start_ns, t.start_clock, t.end_ns, t.end_clock
-  FROM timed t
-  JOIN request r ON r.row = t.row
-  WHERE t.start_ns IS NOT NULL OR t.end_ns IS NOT NULL
+  SELECT r.candidate, r.source, r.row, r.line, COALESCE(r.request_id, r.trace_id) AS id,
+    c.start_ns, c.start_clock, c.end_ns, c.end_clock
+  FROM clocked c
+  JOIN request r ON r.row = c.row
 ),
 pair AS (
   SELECT candidate, source, line, start_ns, start_clock, end_ns, end_clock

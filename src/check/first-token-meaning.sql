@@ -6,7 +6,7 @@
 SELECT candidate, source, MIN(line) AS line, CAST(0 AS BIGINT) AS item, 'reasoning tokens come first' AS what,
   CAST(FLOOR(AVG(ttft)) AS BIGINT) AS ttft_ns, CAST(FLOOR(AVG(ttfo)) AS BIGINT) AS output_ns, COUNT(*) AS n
 FROM timed
-WHERE hop = 'client' AND ttft IS NOT NULL AND ttfo IS NOT NULL
+WHERE ttft IS NOT NULL AND ttfo IS NOT NULL
 GROUP BY candidate, source
 HAVING AVG(ttfo) > AVG(ttft) * 1.1
 UNION ALL

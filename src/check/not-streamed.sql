@@ -12,6 +12,5 @@ SELECT candidate, source, MIN(line), CAST(0 AS BIGINT), 'requests were not strea
   CAST(SUM(CASE WHEN wait_ns IS NOT NULL AND NOT streamed THEN 1 ELSE 0 END) AS BIGINT),
   CAST(SUM(CASE WHEN wait_ns IS NOT NULL THEN 1 ELSE 0 END) AS BIGINT)
 FROM timed
-WHERE hop = 'client'
 GROUP BY candidate, source
 HAVING SUM(CASE WHEN wait_ns IS NOT NULL AND NOT streamed THEN 1 ELSE 0 END) > 0

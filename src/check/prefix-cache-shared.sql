@@ -4,10 +4,12 @@
 -- is taken as more than chance.
 -- proof: {shared} of {n} prompts were sent before in another run; of their tokens {later} % come from the prefix cache, {earlier} % in the earlier run
 WITH prompt AS (
-  SELECT candidate, source, sample_id, MIN(line) AS line, MIN(send) AS first_send, SUM(cached_tokens) AS cached, SUM(input_tokens) AS tokens
-  FROM timed
-  WHERE sample_id IS NOT NULL AND cached_tokens IS NOT NULL AND input_tokens > 0
-  GROUP BY candidate, source, sample_id
+  SELECT r.candidate, r.source, r.sample_id, MIN(r.line) AS line, MIN(t.send) AS first_send, SUM(r.cached_tokens) AS cached,
+    SUM(r.input_tokens) AS tokens
+  FROM request r
+  JOIN timed t ON t.row = r.row
+  WHERE r.sample_id IS NOT NULL AND r.cached_tokens IS NOT NULL AND r.input_tokens > 0
+  GROUP BY r.candidate, r.source, r.sample_id
 ),
 run_of AS (
   SELECT candidate, source, COUNT(*) AS n, MIN(first_send) AS begun, MIN(line) AS line FROM prompt GROUP BY candidate, source

@@ -7,7 +7,7 @@ SELECT candidate, source, MIN(line) AS line, CAST(0 AS BIGINT) AS item,
   CAST(FLOOR(AVG(wait_ns)) AS BIGINT) AS ttft_ns, CAST(FLOOR(AVG(whole_ns)) AS BIGINT) AS whole_ns, AVG(output_tokens) AS tokens,
   CAST(SUM(CASE WHEN whole_ns - wait_ns < (output_tokens - 1) * 100000 THEN 1 ELSE 0 END) AS BIGINT) AS n, COUNT(*) AS "all"
 FROM timed
-WHERE hop = 'client' AND wait_ns IS NOT NULL AND whole_ns > 0 AND output_tokens > 1
+WHERE wait_ns IS NOT NULL AND whole_ns > 0 AND output_tokens > 1
 GROUP BY candidate, source
 HAVING COUNT(*) >= 5 AND SUM(CASE WHEN whole_ns - wait_ns < (output_tokens - 1) * 100000 THEN 1 ELSE 0 END) >= COUNT(*) * 0.95
 UNION ALL

@@ -6,7 +6,7 @@
 WITH sent AS (
   SELECT *, ROW_NUMBER() OVER (PARTITION BY candidate, source ORDER BY send, row) AS nth
   FROM timed
-  WHERE hop = 'client' AND send IS NOT NULL AND wait_ns IS NOT NULL AND NOT is_warmup
+  WHERE send IS NOT NULL AND wait_ns IS NOT NULL AND NOT is_warmup
 ),
 split AS (
   SELECT candidate, source, COUNT(*) AS n,
