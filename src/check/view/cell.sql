@@ -35,8 +35,8 @@ told AS (
     MAX(CASE WHEN key = 'request_rate' THEN value END) AS rate,
     MAX(CASE WHEN key = 'num_prompts' THEN TRY_CAST(value AS DOUBLE) END) AS asked,
     MAX(CASE WHEN key = 'max_concurrency' THEN TRY_CAST(value AS DOUBLE) END) AS max_concurrency,
-    MAX(CASE WHEN key = 'num_workers' THEN TRY_CAST(value AS DOUBLE) END)
-      * MAX(CASE WHEN key = 'worker_max_concurrency' THEN TRY_CAST(value AS DOUBLE) END) AS workers
+    MAX(CASE WHEN key IN ('num_workers', 'load.num_workers') THEN TRY_CAST(value AS DOUBLE) END)
+      * MAX(CASE WHEN key IN ('worker_max_concurrency', 'load.worker_max_concurrency') THEN TRY_CAST(value AS DOUBLE) END) AS workers
   FROM resolved GROUP BY candidate, source, cell
 ),
 said AS (
