@@ -155,11 +155,19 @@ pub trait Format: Sync {
     fn title(&self) -> &'static str;
     /// Where its producer stands unless the user says otherwise.
     fn hop(&self) -> Hop;
+    /// What its rows are evidence for: stages of the wait before the first token, or one of [`USES`].
+    fn informs(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// Whether the beginning of a file is this format. Looks at content only.
     fn recognise(&self, head: &Head) -> Match;
     /// A reader for one source.
     fn reader(&self, cx: &Context) -> Reader;
 }
+
+/// What a format can inform besides a stage: the load that was asked for, figures over many requests, and the
+/// state of servers and machines.
+pub const USES: [&str; 3] = ["workload", "aggregate", "resources"];
 
 /// Every format, in the order of ids.
 pub static FORMATS: &[&dyn Format] = &[

@@ -3,8 +3,9 @@
 use crate::support::{Trial, checkout, samples};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use probity::finding::Place;
-use probity::format::{Context, FORMATS, Format, Line, Match, Reader, recognise};
+use probity::format::{Context, FORMATS, Format, Line, Match, Reader, USES, recognise};
 use probity::input::{Chunks, Head, Limits, line_text};
+use probity::ledger::STAGES;
 use probity::row::{Rows, Tables};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -62,6 +63,17 @@ fn files_samples_and_the_register_agree() {
         .filter(|path| path.is_file() && std::fs::read_to_string(path).unwrap().contains("impl Format for "))
         .map(|path| name(&path).trim_end_matches(".rs").to_owned());
     assert_eq!(implementing.collect::<BTreeSet<_>>(), registered);
+}
+
+#[test]
+fn formats_say_what_they_inform() {
+    let stages = STAGES.into_iter().filter(|stage| *stage != "unattributed");
+    let known: BTreeSet<&str> = stages.chain(["client_wait"]).chain(USES).collect();
+    for format in FORMATS {
+        let said: BTreeSet<&str> = format.informs().iter().copied().collect();
+        assert!(!said.is_empty() && said.len() == format.informs().len(), "{}", format.id());
+        assert_eq!(said.difference(&known).count(), 0, "{}: {said:?}", format.id());
+    }
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use super::{Exit, Session, table};
 use crate::error::Result;
-use crate::format::{FORMATS, recognise};
+use crate::format::{FORMATS, USES, recognise};
 use crate::input::{Head, Limits, walk};
+use crate::ledger::STAGES;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ struct Known {
     id: &'static str,
     title: &'static str,
     hop: &'static str,
+    informs: &'static [&'static str],
 }
 
 #[derive(Serialize)]
@@ -40,8 +42,10 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     if !arguments.of.is_empty() {
         return of(session, &arguments.of);
     }
-    let known: Vec<Known> =
-        FORMATS.iter().map(|f| Known { id: f.id(), title: f.title(), hop: f.hop().as_str() }).collect();
+    let known: Vec<Known> = FORMATS
+        .iter()
+        .map(|f| Known { id: f.id(), title: f.title(), hop: f.hop().as_str(), informs: f.informs() })
+        .collect();
     if session.out.json {
         session.out.value(&known)?;
         return Ok(Exit::Good);
@@ -50,10 +54,42 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     let mut rows =
         vec![["format", "hop", "title"].map(|k| session.words.get(&format!("ui.{k}")).to_owned()).to_vec()];
     rows.extend(known.iter().map(|f| vec![f.id.to_owned(), hop(f.hop), f.title.to_owned()]));
-    for text in table::lines(&rows) {
-        session.out.line(&text)?;
+    let mut text = table::lines(&rows);
+    text.push(String::new());
+    text.push(session.words.get("ui.informs").to_owned());
+    text.extend(table::lines(&by_use(session, &known)));
+    for line in text {
+        session.out.line(&line)?;
     }
     Ok(Exit::Good)
+}
+
+/// For every stage, and every other use, the formats that are evidence for it; two columns, no heading.
+fn by_use(session: &Session, known: &[Known]) -> Vec<Vec<String>> {
+    const WIDTH: usize = 80;
+    let stages = std::iter::once("client_wait").chain(STAGES).map(|id| (id, format!("stage.{id}")));
+    let uses = USES.into_iter().map(|id| (id, format!("use.{id}")));
+    let mut rows = Vec::new();
+    for (id, key) in stages.chain(uses) {
+        let mut lines = vec![String::new()];
+        for format in known.iter().filter(|f| f.informs.contains(&id)) {
+            let line = lines.last().map_or(0, String::len);
+            if line > 0 && line + 1 + format.id.len() > WIDTH {
+                lines.push(String::new());
+            }
+            if let Some(last) = lines.last_mut() {
+                last.push_str(if last.is_empty() { "" } else { " " });
+                last.push_str(format.id);
+            }
+        }
+        if lines.iter().all(String::is_empty) {
+            continue;
+        }
+        for (at, line) in lines.into_iter().enumerate() {
+            rows.push(vec![if at == 0 { session.words.get(&key).to_owned() } else { String::new() }, line]);
+        }
+    }
+    rows
 }
 
 fn of(session: &mut Session, paths: &[PathBuf]) -> Result<Exit> {

@@ -144,7 +144,7 @@ mod tests {
             Reason::EngineRest,
         ]
         .map(Reason::as_str);
-        let sections: [(&str, &[&str]); 14] = [
+        let sections: [(&str, &[&str]); 15] = [
             ("stage", &stages),
             ("stage_help", &stages),
             ("known", &known),
@@ -158,6 +158,7 @@ mod tests {
             ("reason", &reasons),
             ("baseline", &["matched", "pooled", "none"]),
             ("ui", &HEADINGS),
+            ("use", &crate::format::USES),
             ("badge", &words),
         ];
         let codes = Code::ALL
