@@ -66,10 +66,20 @@ codes! {
     FileTooLarge = "file-too-large", Error;
     /// Decompression failed, or expands beyond the limit.
     CompressionBad = "compression-bad", Error;
+    /// An archive cannot be opened, or a member of it cannot be unpacked.
+    ArchiveBad = "archive-bad", Error;
+    /// An archive holds more members, or deeper archives, than the limit.
+    ArchiveLimit = "archive-limit", Error;
+    /// A member of an archive is encrypted.
+    MemberEncrypted = "member-encrypted", Error;
+    /// The name of a member leads out of the archive, or stands twice in it.
+    MemberName = "member-name", Error;
     /// The file ends in the middle of a record.
     Truncated = "truncated", Error;
     /// Text was not UTF-8 and was read as another encoding.
     TextEncoding = "text-encoding", Info;
+    /// A line begins with NUL bytes, which were skipped.
+    NulBytes = "nul-bytes", Info;
     // One record.
     /// A line is longer than the limit.
     LineTooLong = "line-too-long", Error;

@@ -4,6 +4,7 @@
 //! are none. Snapshots are written anew with `INSTA_UPDATE=always cargo test --release --test main`.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 
+mod archive;
 mod cli;
 mod formats;
 mod input;

@@ -1,10 +1,11 @@
 //! `probity load`: files into the store.
 
+use super::limits::LimitArguments;
 use super::progress::Bar;
 use super::{Exit, Session, received_at};
 use crate::error::{Error, Result};
 use crate::finding::Code;
-use crate::input::{Limits, walk};
+use crate::input::walk;
 use crate::row::Hop;
 use crate::store::{LoadOptions, Loaded, Outcome, Store, load};
 use clap::Args;
@@ -34,6 +35,8 @@ pub struct Arguments {
     /// When the files were received (default: now)
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
+    #[command(flatten)]
+    limits: LimitArguments,
 }
 
 fn parse_hop(name: &str) -> std::result::Result<Hop, String> {
@@ -63,13 +66,13 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
         clock: arguments.clock.clone(),
         zone: arguments.tz.clone(),
         received_at: received_at(arguments.as_of.as_deref())?,
-        limits: Limits::default(),
+        limits: arguments.limits.limits(),
     };
     let paths: Vec<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
     let mut bar = Bar::new(&session.out);
     let loaded = load(&Store::new(session.root()), &paths, &options, &mut bar)?;
     bar.clear();
-    let lines: Vec<Line> = loaded.iter().zip(&files).map(|(l, (_, in_folder))| line(l, *in_folder)).collect();
+    let lines: Vec<Line> = loaded.iter().map(|l| line(l, &files)).collect();
     note(session, &loaded, &files);
     if session.out.json {
         session.out.value(&lines)?;
@@ -83,9 +86,10 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     Ok(if lines.iter().any(|l| l.outcome == "refused") { Exit::BadInput } else { Exit::Good })
 }
 
-/// Whether a file came along with its folder and is simply of no format: worth a line, not an alarm.
-fn is_bystander(loaded: &Loaded, in_folder: bool) -> bool {
-    in_folder
+/// Whether a file came along with its folder or archive and is simply of no format: worth a line, not an alarm.
+pub fn is_bystander(loaded: &Loaded, files: &[(PathBuf, bool)]) -> bool {
+    let along = loaded.member || files.get(loaded.given).is_some_and(|(_, in_folder)| *in_folder);
+    along
         && loaded.outcome == Outcome::Refused
         && loaded.findings.iter().all(|f| matches!(f.code, Code::FormatUnknown | Code::FileEmpty))
 }
@@ -93,9 +97,10 @@ fn is_bystander(loaded: &Loaded, in_folder: bool) -> bool {
 /// Prints the findings of a load, on stderr; files of no format that came with a folder share one line.
 pub fn note(session: &Session, loaded: &[Loaded], files: &[(PathBuf, bool)]) {
     let mut bystanders = Vec::new();
-    for (one, (path, in_folder)) in loaded.iter().zip(files) {
-        if is_bystander(one, *in_folder) {
-            bystanders.push(path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default());
+    for one in loaded {
+        if is_bystander(one, files) {
+            bystanders
+                .push(one.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default());
             continue;
         }
         for finding in &one.findings {
@@ -150,14 +155,14 @@ fn print(session: &mut Session, lines: &[Line]) -> Result<()> {
     Ok(())
 }
 
-fn line(loaded: &Loaded, in_folder: bool) -> Line<'_> {
+fn line<'a>(loaded: &'a Loaded, files: &[(PathBuf, bool)]) -> Line<'a> {
     let source = loaded.source.as_ref();
     Line {
         file: loaded.path.display().to_string(),
         outcome: match loaded.outcome {
             Outcome::Loaded => "loaded",
             Outcome::Already => "already",
-            Outcome::Refused if is_bystander(loaded, in_folder) => "skipped",
+            Outcome::Refused if is_bystander(loaded, files) => "skipped",
             Outcome::Refused => "refused",
         },
         format: source.map(|s| s.format.as_str()),

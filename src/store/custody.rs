@@ -24,6 +24,9 @@ pub struct Entry {
     pub bytes: u64,
     /// Under which name they came.
     pub name: String,
+    /// SHA-256 of the archive they were taken from, when they were.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub archive: String,
     /// For which candidate.
     pub candidate: String,
     /// Hash of the line before.
@@ -104,6 +107,7 @@ mod tests {
             sha256: sha256_hex(name.as_bytes()),
             bytes: 1,
             name: name.into(),
+            archive: String::new(),
             candidate: "a".into(),
             prev: String::new(),
         }

@@ -6,7 +6,7 @@ use super::{Store, custody, part::Parts, publish};
 use crate::error::{Error, Result};
 use crate::finding::{Code, Finding, Place};
 use crate::format::{self, Context, Format, Recognised};
-use crate::input::{Head, Limits, ZONES, hash_file, zone};
+use crate::input::{Head, Limits, Unpacked, ZONES, hash_file, is_archive, unpack, zone};
 use crate::row::{Hop, Table};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -46,8 +46,12 @@ pub enum Outcome {
 /// One file after loading.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// Path as given.
+    /// Path as given; `archive!member` for a member of an archive.
     pub path: PathBuf,
+    /// Which of the files given it is, or is a member of.
+    pub given: usize,
+    /// Whether it is a member of an archive.
+    pub member: bool,
     /// What became of it.
     pub outcome: Outcome,
     /// The source, when it is in the store.
@@ -66,7 +70,8 @@ impl Progress for () {
     fn advance(&mut self, _: &Path, _: u64, _: u64) {}
 }
 
-/// Loads files into the store, one after the other; a file that cannot be used does not stop the rest.
+/// Loads files into the store, one after the other; a file that cannot be used does not stop the rest. Every member
+/// of an archive is a file of its own.
 ///
 /// # Errors
 /// The store cannot be written, or a file cannot be read at all.
@@ -84,14 +89,35 @@ pub fn load(
     let lock = store.lock()?;
     let mut known = store.sources()?;
     let mut loaded = Vec::with_capacity(files.len());
-    for path in files {
-        let one = File { store, path, options, zone: &zone, partial: &lock.partial };
-        let result = one.load(&known, progress)?;
+    let mut take = |file: File, member: Option<Unpacked>, given: usize| -> Result<()> {
+        let mut result = match member {
+            Some(Err((code, detail))) => {
+                file.refused(vec![Finding::new(code, file.name(), Place::FILE, detail)])
+            }
+            _ => file.load(&known, progress)?,
+        };
         if let (Outcome::Loaded, Some(row)) = (&result.outcome, &result.source) {
             known.retain(|k| (&k.candidate, &k.source) != (&row.candidate, &row.source));
             known.push(row.clone());
         }
+        result.given = given;
+        result.member = files.get(given).is_some_and(|path| path != file.shown);
         loaded.push(result);
+        Ok(())
+    };
+    for (given, path) in files.iter().enumerate() {
+        let file =
+            File { store, path, shown: path, options, zone: &zone, partial: &lock.partial, archive: "" };
+        if !is_archive(path)? {
+            take(file, None, given)?;
+            continue;
+        }
+        let (archive, _) = hash_file(path, None, |_| {})?;
+        unpack(path, &lock.partial, options.limits, &mut |name, member| {
+            let shown = Path::new(name);
+            let path = *member.as_ref().unwrap_or(&shown);
+            take(File { path, shown, archive: &archive, ..file }, Some(member), given)
+        })?;
     }
     Ok(loaded)
 }
@@ -120,9 +146,15 @@ impl Original {
     }
 }
 
+#[derive(Clone, Copy)]
 struct File<'a> {
     store: &'a Store,
+    /// Where its bytes are.
     path: &'a Path,
+    /// What people call it: the path as given, or the archive's and the member's name.
+    shown: &'a Path,
+    /// SHA-256 of the archive it is a member of, or empty.
+    archive: &'a str,
     options: &'a LoadOptions,
     zone: &'a Option<jiff::tz::TimeZone>,
     partial: &'a Path,
@@ -132,15 +164,22 @@ impl File<'_> {
     /// The path within the trial where the file is part of it, so that a trial can move; else as given.
     fn name(&self) -> String {
         let within = || {
-            let (root, path) = (std::path::absolute(self.store.root()), std::path::absolute(self.path));
+            let (root, path) = (std::path::absolute(self.store.root()), std::path::absolute(self.shown));
             path.ok()?.strip_prefix(root.ok()?).map(|p| p.display().to_string()).ok()
         };
-        within().unwrap_or_else(|| self.path.display().to_string())
+        within().unwrap_or_else(|| self.shown.display().to_string())
+    }
+
+    /// Its name without folders, archives among them.
+    fn file_name(&self) -> String {
+        let name = self.shown.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        if self.archive.is_empty() { name } else { name.rsplit('!').next().unwrap_or_default().to_owned() }
     }
 
     fn load(&self, known: &[SourceRow], progress: &mut dyn Progress) -> Result<Loaded> {
         let bytes = std::fs::metadata(self.path).map_err(|e| Error::io("read", self.path, e))?.len();
-        let head = Head::read(self.path, self.options.limits)?;
+        let mut head = Head::read(self.path, self.options.limits)?;
+        head.name = self.file_name();
         let recognised = match self.recognise(&head) {
             Ok(recognised) => recognised,
             Err(finding) => return Ok(self.refused(vec![finding])),
@@ -150,7 +189,7 @@ impl File<'_> {
         let source = sha256[..12].to_owned();
         let row = SourceRow {
             candidate: self.options.candidate.clone(),
-            evidence: format!("{sha256}.{}", extension(self.path)),
+            evidence: format!("{sha256}.{}", extension(self.shown)),
             name: self.name(),
             bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
             format: recognised.format.id().to_owned(),
@@ -174,7 +213,9 @@ impl File<'_> {
                 original.keep()?;
                 self.log(old)?;
                 return Ok(Loaded {
-                    path: self.path.to_path_buf(),
+                    path: self.shown.to_path_buf(),
+                    given: 0,
+                    member: false,
                     outcome: Outcome::Already,
                     source: Some(old.clone()),
                     findings: Vec::new(),
@@ -217,7 +258,7 @@ impl File<'_> {
         // A file of a new length is new: one pass does both. Else the hash decides whether a copy is needed.
         let maybe_known = known.iter().any(|k| u64::try_from(k.bytes) == Ok(bytes));
         let evidence = self.store.evidence();
-        let place = |sha256: &str| evidence.join(format!("{sha256}.{}", extension(self.path)));
+        let place = |sha256: &str| evidence.join(format!("{sha256}.{}", extension(self.shown)));
         if maybe_known {
             let (sha256, _) = hash_file(self.path, None, |_| {})?;
             let kept = place(&sha256);
@@ -229,7 +270,7 @@ impl File<'_> {
         let mut copy = std::fs::File::create(&now).map_err(|e| Error::io("write", &now, e))?;
         // Taking in is about a quarter of the work of a load.
         let (sha256, _) = hash_file(self.path, Some((&mut copy, &now)), |done| {
-            progress.advance(self.path, done / 4, bytes);
+            progress.advance(self.shown, done / 4, bytes);
         })?;
         Ok(Original { kept: place(&sha256), now, sha256 })
     }
@@ -255,7 +296,7 @@ impl File<'_> {
                 self.options.limits,
                 Owner { candidate: &row.candidate, source: &row.source },
                 &mut parts,
-                &mut |done| progress.advance(self.path, total / 4 + done.min(total) / 4 * 3, total),
+                &mut |done| progress.advance(self.shown, total / 4 + done.min(total) / 4 * 3, total),
             )?;
             flushed.join().unwrap_or_else(|_| Err(Error::run("a writing thread stopped early")))
         })?;
@@ -278,12 +319,12 @@ impl File<'_> {
         let to = tables.join("source").join(&row.candidate).join(format!("{}.parquet", row.source));
         publish(&temporary, &to)?;
         self.log(&row)?;
-        Ok(Loaded { path: self.path.to_path_buf(), outcome: Outcome::Loaded, source: Some(row), findings })
+        Ok(Loaded { outcome: Outcome::Loaded, source: Some(row), ..self.refused(findings) })
     }
 
     fn context(&self, row: &SourceRow, format: &dyn Format) -> Context {
         Context {
-            name: self.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
+            name: self.file_name(),
             source: row.source.clone(),
             hop: self.options.hop.unwrap_or(format.hop()),
             clock: self.options.clock.clone(),
@@ -325,7 +366,14 @@ impl File<'_> {
     }
 
     fn refused(&self, findings: Vec<Finding>) -> Loaded {
-        Loaded { path: self.path.to_path_buf(), outcome: Outcome::Refused, source: None, findings }
+        Loaded {
+            path: self.shown.to_path_buf(),
+            given: 0,
+            member: false,
+            outcome: Outcome::Refused,
+            source: None,
+            findings,
+        }
     }
 
     /// Removes the parts of a source in which nothing could be used, and its original unless others need it.
@@ -355,6 +403,7 @@ impl File<'_> {
                 sha256: row.sha256.clone(),
                 bytes: u64::try_from(row.bytes).unwrap_or(0),
                 name: row.name.clone(),
+                archive: self.archive.to_owned(),
                 candidate: row.candidate.clone(),
                 prev: String::new(),
             },
