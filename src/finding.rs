@@ -103,12 +103,12 @@ codes! {
     NoFirstToken = "no-first-token", Info;
     /// The service said it was refused or failed at the gateway.
     UpstreamUnreachable = "upstream-unreachable", Info;
-    // trial.toml.
-    /// trial.toml is not TOML.
+    // Files of settings: trial.toml, a mapping.
+    /// The file is not TOML.
     ConfigSyntax = "config-syntax", Error;
-    /// trial.toml has a key that nothing reads.
+    /// The file has a key that nothing reads.
     ConfigUnknownKey = "config-unknown-key", Error;
-    /// trial.toml has a value that cannot be used.
+    /// The file has a value that cannot be used.
     ConfigBadValue = "config-bad-value", Error;
     // Across sources.
     /// The same record came from two sources; it counts once.

@@ -15,6 +15,7 @@ pub mod json;
 pub mod litellm_log;
 pub mod llama_log;
 mod load_tool;
+pub mod mapping;
 pub mod nginx_access;
 pub mod nginx_error;
 mod otlp;
@@ -28,9 +29,13 @@ pub mod scrape_manifest;
 #[cfg(test)]
 mod testing;
 mod trace;
+mod unknown;
+mod values;
 pub mod vllm_bench;
 pub mod vllm_log;
 mod vllm_message;
+
+pub use unknown::describe;
 
 use crate::finding::{Code, Place};
 use crate::input::Head;

@@ -10,6 +10,7 @@ mod formats;
 mod input;
 mod lab;
 mod layers;
+mod mapping;
 mod reproducible;
 mod store;
 mod support;

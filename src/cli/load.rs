@@ -5,12 +5,14 @@ use super::progress::Bar;
 use super::{Exit, Session, received_at};
 use crate::error::{Error, Result};
 use crate::finding::Code;
-use crate::input::walk;
+use crate::format::mapping::{Mapping, sketch};
+use crate::input::{Head, walk};
 use crate::row::Hop;
 use crate::store::{LoadOptions, Loaded, Outcome, Store, load};
 use clap::Args;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -18,11 +20,17 @@ pub struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Candidate the files speak about
-    #[arg(long, value_name = "NAME")]
-    candidate: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "sketch_map")]
+    candidate: Option<String>,
     /// Format id, when recognising fails (`probity formats` lists them)
     #[arg(long, value_name = "ID")]
     format: Option<String>,
+    /// Mapping: what the columns mean of a table (CSV, TSV, JSON records, .xlsx) that no format knows
+    #[arg(long, value_name = "FILE", conflicts_with = "format")]
+    map: Option<PathBuf>,
+    /// Print a first mapping of the file, guessed from its header and first rows, and load nothing
+    #[arg(long, conflicts_with_all = ["map", "format"])]
+    sketch_map: bool,
     /// Hop that observed: client, gateway, router, engine, cluster, host
     #[arg(long, value_name = "HOP", value_parser = parse_hop)]
     hop: Option<Hop>,
@@ -57,11 +65,15 @@ struct Line<'a> {
 }
 
 pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
-    crate::trial::check_id(&arguments.candidate)?;
+    let Some(candidate) = arguments.candidate.as_ref().filter(|_| !arguments.sketch_map) else {
+        return sketch_map(session, arguments);
+    };
+    crate::trial::check_id(candidate)?;
     let files = walk(&arguments.files)?;
     let options = LoadOptions {
-        candidate: arguments.candidate.clone(),
+        candidate: candidate.clone(),
         format: arguments.format.clone(),
+        map: arguments.map.as_deref().map(|path| read_map(session, path)).transpose()?,
         hop: arguments.hop,
         clock: arguments.clock.clone(),
         zone: arguments.tz.clone(),
@@ -84,6 +96,32 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
             .hint("see the findings above; `probity formats` lists what is read"));
     }
     Ok(if lines.iter().any(|l| l.outcome == "refused") { Exit::BadInput } else { Exit::Good })
+}
+
+/// The mapping at a path; its problems are printed.
+pub fn read_map(session: &Session, path: &Path) -> Result<Mapping> {
+    Mapping::load(path)?.map_err(|findings| {
+        for finding in &findings {
+            session.out.finding(&session.words, finding);
+        }
+        Error::input(format!("the mapping {} cannot be used", path.display()))
+            .hint("mend the lines above and run again; --sketch-map prints a first mapping of a file")
+    })
+}
+
+fn sketch_map(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
+    let [path] = arguments.files.as_slice() else {
+        return Err(Error::input("--sketch-map takes one file").hint("run it once for each table"));
+    };
+    let limits = arguments.limits.limits();
+    let head = Head::read(path, limits)?;
+    let text = sketch(path, &head, limits)?;
+    if session.out.json {
+        session.out.value(&BTreeMap::from([("map", text)]))?;
+    } else {
+        session.out.line(text.trim_end())?;
+    }
+    Ok(Exit::Good)
 }
 
 /// Whether a file came along with its folder or archive and is simply of no format: worth a line, not an alarm.

@@ -70,9 +70,11 @@ fn take_in(
     limits: Limits,
 ) -> Result<bool> {
     let files = walk(&[session.root().join(&source.path)])?;
+    let map = source.map.as_ref().map(|path| load_cli::read_map(session, &session.root().join(path)));
     let options = LoadOptions {
         candidate: candidate.id.clone(),
         format: source.format.clone(),
+        map: map.transpose()?,
         hop: source.hop,
         clock: source.clock.clone(),
         zone: source.zone.clone(),

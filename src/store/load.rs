@@ -5,8 +5,9 @@ use super::source::SourceRow;
 use super::{Store, custody, part::Parts, publish};
 use crate::error::{Error, Result};
 use crate::finding::{Code, Finding, Place};
-use crate::format::{self, Context, Format, Recognised};
-use crate::input::{Head, Limits, Unpacked, ZONES, hash_file, is_archive, unpack, zone};
+use crate::format::mapping::Mapping;
+use crate::format::{self, Context, Reader, Recognised};
+use crate::input::{Head, Limits, Unpacked, ZONES, hash_file, is_archive, sha256_hex, unpack, zone};
 use crate::row::{Hop, Table};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -20,6 +21,8 @@ pub struct LoadOptions {
     pub candidate: String,
     /// Format id, when the user insists.
     pub format: Option<String>,
+    /// What the columns of a table mean that no format knows.
+    pub map: Option<Mapping>,
     /// Hop, when it is not the format's usual one.
     pub hop: Option<Hop>,
     /// Clock domain shared with other sources.
@@ -126,6 +129,49 @@ fn declared_zone(name: &str) -> Result<jiff::tz::TimeZone> {
     zone(name).ok_or_else(|| Error::input(format!("unknown time zone {name:?}")).hint(format!("use {ZONES}")))
 }
 
+/// How a file is read: as a format, or by a mapping.
+enum Way<'a> {
+    Format(Recognised),
+    Map(&'a Mapping),
+}
+
+impl Way<'_> {
+    fn id(&self) -> &'static str {
+        match self {
+            Way::Format(recognised) => recognised.format.id(),
+            Way::Map(_) => Mapping::FORMAT,
+        }
+    }
+
+    fn version(&self) -> &str {
+        match self {
+            Way::Format(recognised) => &recognised.version,
+            Way::Map(_) => "",
+        }
+    }
+
+    fn hop(&self) -> Hop {
+        match self {
+            Way::Format(recognised) => recognised.format.hop(),
+            Way::Map(map) => map.hop,
+        }
+    }
+
+    fn map(&self) -> Option<&Mapping> {
+        match self {
+            Way::Format(_) => None,
+            Way::Map(map) => Some(map),
+        }
+    }
+
+    fn reader(&self, head: &Head, cx: &Context, limits: Limits) -> Reader {
+        match self {
+            Way::Format(recognised) => recognised.format.reader(cx),
+            Way::Map(map) => map.reader(head, cx, limits),
+        }
+    }
+}
+
 /// The bytes of a file being loaded: where they are now, and where they stay.
 struct Original {
     sha256: String,
@@ -180,8 +226,8 @@ impl File<'_> {
         let bytes = std::fs::metadata(self.path).map_err(|e| Error::io("read", self.path, e))?.len();
         let mut head = Head::read(self.path, self.options.limits)?;
         head.name = self.file_name();
-        let recognised = match self.recognise(&head) {
-            Ok(recognised) => recognised,
+        let way = match self.recognise(&head) {
+            Ok(way) => way,
             Err(finding) => return Ok(self.refused(vec![finding])),
         };
         let original = self.take_in(bytes, known, progress)?;
@@ -192,9 +238,10 @@ impl File<'_> {
             evidence: format!("{sha256}.{}", extension(self.shown)),
             name: self.name(),
             bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
-            format: recognised.format.id().to_owned(),
-            version: recognised.version.clone(),
-            hop: self.options.hop.unwrap_or(recognised.format.hop()).as_str().to_owned(),
+            format: way.id().to_owned(),
+            version: way.version().to_owned(),
+            map: way.map().map(|map| sha256_hex(map.text.as_bytes())).unwrap_or_default(),
+            hop: self.options.hop.unwrap_or(way.hop()).as_str().to_owned(),
             clock: self.options.clock.clone().unwrap_or_default(),
             zone: self.options.zone.clone().unwrap_or_default(),
             received_at: self.options.received_at,
@@ -208,7 +255,7 @@ impl File<'_> {
             return Err(Error::run(what).hint("load one of them into another trial"));
         }
         if let Some(old) = known.iter().find(|k| (&k.candidate, &k.source) == (&row.candidate, &row.source)) {
-            let same = |a: &SourceRow| (a.format.clone(), a.hop.clone(), a.clock.clone(), a.zone.clone());
+            let same = |a: &SourceRow| [&a.format, &a.map, &a.hop, &a.clock, &a.zone].map(String::clone);
             if same(old) == same(&row) {
                 original.keep()?;
                 self.log(old)?;
@@ -222,13 +269,16 @@ impl File<'_> {
                 });
             }
         }
-        self.read(row, &recognised, &original, progress)
+        self.read(row, &way, &head, &original, progress)
     }
 
-    fn recognise(&self, head: &Head) -> std::result::Result<Recognised, Finding> {
+    fn recognise(&self, head: &Head) -> std::result::Result<Way<'_>, Finding> {
         let refuse = |code, detail: &str| Finding::new(code, self.name(), Place::FILE, detail);
         if head.whole && head.broken.is_none() && head.bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(refuse(Code::FileEmpty, "0 records"));
+        }
+        if let Some(map) = &self.options.map {
+            return Ok(Way::Map(map));
         }
         let mut all = format::recognise(head);
         if let Some(id) = &self.options.format {
@@ -237,13 +287,13 @@ impl File<'_> {
             };
             let version =
                 all.into_iter().find(|r| r.format.id() == id).map(|r| r.version).unwrap_or_default();
-            return Ok(Recognised { format, version, because: "named by the user" });
+            return Ok(Way::Format(Recognised { format, version, because: "named by the user" }));
         }
         match all.len() {
-            1 => Ok(all.remove(0)),
+            1 => Ok(Way::Format(all.remove(0))),
             0 => Err(match &head.broken {
                 Some(why) => refuse(Code::CompressionBad, why),
-                None => refuse(Code::FormatUnknown, &preview(head)),
+                None => refuse(Code::FormatUnknown, &format::describe(head)),
             }),
             _ => {
                 let list: Vec<_> = all.iter().map(|r| format!("{} ({})", r.format.id(), r.because)).collect();
@@ -278,11 +328,12 @@ impl File<'_> {
     fn read(
         &self,
         mut row: SourceRow,
-        recognised: &Recognised,
+        way: &Way,
+        head: &Head,
         original: &Original,
         progress: &mut dyn Progress,
     ) -> Result<Loaded> {
-        let context = self.context(&row, recognised.format);
+        let context = self.context(&row, way.hop());
         let folder = self.partial.join("parts");
         super::create_dir(&folder)?;
         let mut parts = Parts::new(folder, row.first_row());
@@ -292,7 +343,7 @@ impl File<'_> {
             let flushed = scope.spawn(|| original.flush());
             pipeline::read(
                 &original.now,
-                recognised.format.reader(&context),
+                way.reader(head, &context, self.options.limits),
                 self.options.limits,
                 Owner { candidate: &row.candidate, source: &row.source },
                 &mut parts,
@@ -314,6 +365,9 @@ impl File<'_> {
             }
             return Ok(refused);
         }
+        if let Some(map) = way.map() {
+            self.keep_map(map, &row.map)?;
+        }
         let temporary = self.partial.join("source.parquet");
         row.write(&temporary)?;
         let to = tables.join("source").join(&row.candidate).join(format!("{}.parquet", row.source));
@@ -322,11 +376,18 @@ impl File<'_> {
         Ok(Loaded { outcome: Outcome::Loaded, source: Some(row), ..self.refused(findings) })
     }
 
-    fn context(&self, row: &SourceRow, format: &dyn Format) -> Context {
+    /// Keeps the mapping beside the original that was read with it.
+    fn keep_map(&self, map: &Mapping, sha256: &str) -> Result<()> {
+        let temporary = self.partial.join("map.toml");
+        std::fs::write(&temporary, &map.text).map_err(|e| Error::io("write", &temporary, e))?;
+        publish(&temporary, &self.store.evidence().join(format!("{sha256}.toml")))
+    }
+
+    fn context(&self, row: &SourceRow, hop: Hop) -> Context {
         Context {
             name: self.file_name(),
             source: row.source.clone(),
-            hop: self.options.hop.unwrap_or(format.hop()),
+            hop: self.options.hop.unwrap_or(hop),
             clock: self.options.clock.clone(),
             zone: self.zone.clone(),
             received_ns: self.options.received_at,
@@ -404,6 +465,7 @@ impl File<'_> {
                 bytes: u64::try_from(row.bytes).unwrap_or(0),
                 name: row.name.clone(),
                 archive: self.archive.to_owned(),
+                map: row.map.clone(),
                 candidate: row.candidate.clone(),
                 prev: String::new(),
             },
@@ -417,28 +479,6 @@ fn extension(path: &Path) -> String {
     let plain =
         !extension.is_empty() && extension.len() <= 8 && extension.bytes().all(|b| b.is_ascii_alphanumeric());
     if plain { extension } else { "bin".to_owned() }
-}
-
-/// The beginning of a file nobody recognised, so that a person sees what it is: only the shape, no values.
-fn preview(head: &Head) -> String {
-    let Ok(text) = std::str::from_utf8(&head.bytes[..head.bytes.len().min(4096)])
-        .or_else(|e| std::str::from_utf8(&head.bytes[..e.valid_up_to().min(4096)]))
-    else {
-        return "binary content".to_owned();
-    };
-    let quoted: Vec<&str> = text.split('"').collect();
-    let keys: Vec<&str> = quoted
-        .windows(2)
-        .skip(1)
-        .filter(|pair| pair[0].len() < 40 && pair[1].trim_start().starts_with(':'))
-        .map(|pair| pair[0])
-        .take(8)
-        .collect();
-    match head.first_byte() {
-        Some(b'{' | b'[') => format!("JSON with keys {}", keys.join(", ")),
-        Some(_) if text.bytes().any(|b| b == 0) || text.is_empty() => "binary content".to_owned(),
-        _ => format!("text, {} lines in the first {} bytes", text.lines().count(), text.len()),
-    }
 }
 
 #[cfg(test)]
