@@ -8,6 +8,7 @@ pub mod civil;
 pub mod client_timeline;
 pub mod decimal;
 mod elements;
+mod glance;
 pub mod guidellm;
 pub mod haproxy_access;
 pub mod health_poll;
@@ -35,6 +36,7 @@ pub mod vllm_bench;
 pub mod vllm_log;
 mod vllm_message;
 
+pub use glance::clocks;
 pub use unknown::describe;
 
 use crate::finding::{Code, Place};

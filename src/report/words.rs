@@ -144,7 +144,7 @@ mod tests {
             Reason::EngineRest,
         ]
         .map(Reason::as_str);
-        let sections: [(&str, &[&str]); 15] = [
+        let sections: [(&str, &[&str]); 16] = [
             ("stage", &stages),
             ("stage_help", &stages),
             ("known", &known),
@@ -159,6 +159,7 @@ mod tests {
             ("baseline", &["matched", "pooled", "none"]),
             ("ui", &HEADINGS),
             ("use", &crate::format::USES),
+            ("clock", &["epoch", "local", "monotonic"]),
             ("badge", &words),
         ];
         let codes = Code::ALL
