@@ -141,7 +141,7 @@ fn samples_in_other_clothes_are_the_same_format_and_rows() {
         for path in samples(format.id()) {
             let plain = opened(&path, folder.path());
             let is_text = str::from_utf8(&plain).is_ok_and(|text| !text.contains('\0'));
-            let want = summary(&read(*format, &name(&path), &plain));
+            let want = read(*format, &name(&path), &plain).parts;
             for (way, wear) in PACKED.iter().chain(TEXT.iter().filter(|_| is_text)) {
                 std::fs::write(&worn, wear(&plain)).unwrap();
                 let bytes = opened(&worn, folder.path());
@@ -149,7 +149,7 @@ fn samples_in_other_clothes_are_the_same_format_and_rows() {
                 let said: Vec<_> =
                     recognise(&Head::of(&name(&path), &bytes)).iter().map(|r| r.format.id()).collect();
                 assert_eq!(said, [format.id()], "{at}");
-                assert_eq!(summary(&read(*format, &name(&path), &bytes)), want, "{at}");
+                assert!(read(*format, &name(&path), &bytes).parts == want, "{at} gives other rows");
             }
         }
     }
