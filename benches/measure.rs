@@ -101,6 +101,7 @@ pub fn load_files(trial: &Path, files: &[PathBuf]) -> Result<()> {
     let options = LoadOptions {
         candidate: "bench".to_owned(),
         format: None,
+        map: None,
         hop: None,
         clock: None,
         zone: Some("UTC".to_owned()),

@@ -6,6 +6,7 @@ mod diagnose;
 mod explain;
 mod formats;
 mod init;
+mod limits;
 mod load;
 mod output;
 mod progress;

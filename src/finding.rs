@@ -66,10 +66,20 @@ codes! {
     FileTooLarge = "file-too-large", Error;
     /// Decompression failed, or expands beyond the limit.
     CompressionBad = "compression-bad", Error;
+    /// An archive cannot be opened, or a member of it cannot be unpacked.
+    ArchiveBad = "archive-bad", Error;
+    /// An archive holds more members, or deeper archives, than the limit.
+    ArchiveLimit = "archive-limit", Error;
+    /// A member of an archive is encrypted.
+    MemberEncrypted = "member-encrypted", Error;
+    /// The name of a member leads out of the archive, or stands twice in it.
+    MemberName = "member-name", Error;
     /// The file ends in the middle of a record.
     Truncated = "truncated", Error;
     /// Text was not UTF-8 and was read as another encoding.
     TextEncoding = "text-encoding", Info;
+    /// A line begins with NUL bytes, which were skipped.
+    NulBytes = "nul-bytes", Info;
     // One record.
     /// A line is longer than the limit.
     LineTooLong = "line-too-long", Error;
@@ -93,12 +103,12 @@ codes! {
     NoFirstToken = "no-first-token", Info;
     /// The service said it was refused or failed at the gateway.
     UpstreamUnreachable = "upstream-unreachable", Info;
-    // trial.toml.
-    /// trial.toml is not TOML.
+    // Files of settings: trial.toml, a mapping.
+    /// The file is not TOML.
     ConfigSyntax = "config-syntax", Error;
-    /// trial.toml has a key that nothing reads.
+    /// The file has a key that nothing reads.
     ConfigUnknownKey = "config-unknown-key", Error;
-    /// trial.toml has a value that cannot be used.
+    /// The file has a value that cannot be used.
     ConfigBadValue = "config-bad-value", Error;
     // Across sources.
     /// The same record came from two sources; it counts once.

@@ -8,6 +8,7 @@ pub mod civil;
 pub mod client_timeline;
 pub mod decimal;
 mod elements;
+mod glance;
 pub mod guidellm;
 pub mod haproxy_access;
 pub mod health_poll;
@@ -15,6 +16,7 @@ pub mod json;
 pub mod litellm_log;
 pub mod llama_log;
 mod load_tool;
+pub mod mapping;
 pub mod nginx_access;
 pub mod nginx_error;
 mod otlp;
@@ -28,9 +30,14 @@ pub mod scrape_manifest;
 #[cfg(test)]
 mod testing;
 mod trace;
+mod unknown;
+mod values;
 pub mod vllm_bench;
 pub mod vllm_log;
 mod vllm_message;
+
+pub use glance::clocks;
+pub use unknown::describe;
 
 use crate::finding::{Code, Place};
 use crate::input::Head;
@@ -155,11 +162,19 @@ pub trait Format: Sync {
     fn title(&self) -> &'static str;
     /// Where its producer stands unless the user says otherwise.
     fn hop(&self) -> Hop;
+    /// What its rows are evidence for: stages of the wait before the first token, or one of [`USES`].
+    fn informs(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// Whether the beginning of a file is this format. Looks at content only.
     fn recognise(&self, head: &Head) -> Match;
     /// A reader for one source.
     fn reader(&self, cx: &Context) -> Reader;
 }
+
+/// What a format can inform besides a stage: the load that was asked for, figures over many requests, and the
+/// state of servers and machines.
+pub const USES: [&str; 3] = ["workload", "aggregate", "resources"];
 
 /// Every format, in the order of ids.
 pub static FORMATS: &[&dyn Format] = &[

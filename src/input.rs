@@ -1,5 +1,6 @@
-//! From a path to readable text: hashing, decompression, encoding, and cutting into lines with their numbers.
+//! From a path to readable text: hashing, unpacking, decompression, encoding, and cutting into lines with their numbers.
 
+mod archive;
 mod decode;
 mod head;
 mod lines;
@@ -7,6 +8,7 @@ mod text;
 mod walk;
 mod zone;
 
+pub use archive::{Unpacked, is_archive, unpack};
 pub use decode::open;
 pub use head::Head;
 pub use lines::{Chunk, Chunks};
@@ -29,11 +31,15 @@ pub struct Limits {
     pub document: usize,
     /// Largest ratio of decompressed to compressed bytes, once more than 64 MiB came out.
     pub ratio: u64,
+    /// Most members of an archive, those of archives inside it counted too.
+    pub members: usize,
+    /// How deep archives may lie inside archives; 1 opens none inside.
+    pub depth: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { line: 16 << 20, document: 256 << 20, ratio: 200 }
+        Limits { line: 16 << 20, document: 256 << 20, ratio: 200, members: 10_000, depth: 3 }
     }
 }
 

@@ -8,11 +8,12 @@
 //!        decode  + read     model + DuckDB is void        stages   contrast
 //! ```
 //!
-//! [`error`] and [`finding`] say what went wrong and where; [`stats`] and [`plot`] serve the rooms after them;
+//! [`error`] and [`finding`] say what went wrong and where; [`settings`] reads what people write; [`stats`] and [`plot`] serve the rooms after them;
 //! [`cli`] turns arguments into one call each and prints what comes back.
 
 pub mod error;
 pub mod finding;
+pub mod settings;
 pub mod input;
 pub mod row;
 pub mod format;

@@ -4,21 +4,18 @@
 
 mod dimension;
 mod slow;
-mod table;
-mod value;
 
 pub use dimension::Dimension;
 pub use slow::{Slow, parse_duration};
 
 use crate::error::{Error, Result};
-use crate::finding::{Code, Finding};
+use crate::finding::Finding;
 use crate::input;
 use crate::row::Hop;
+use crate::settings::{self, Table, value};
 use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use table::{Reading, Table};
-use toml::de::DeTable;
 
 /// Name of the plan in the trial's folder.
 pub const FILE: &str = "trial.toml";
@@ -70,6 +67,8 @@ pub struct SourceSpec {
     pub path: PathBuf,
     /// Format id, when it shall not be recognised by content.
     pub format: Option<String>,
+    /// Mapping of a table that no format knows: relative to the trial, or absolute.
+    pub map: Option<PathBuf>,
     /// Hop, when it is not the format's own.
     pub hop: Option<Hop>,
     /// Clock domain, the same word for all sources that one clock stamps.
@@ -114,17 +113,7 @@ impl Trial {
     /// # Errors
     /// All problems of the plan, in the order of its lines.
     pub fn parse(text: &str, file: &str, root: &Path) -> std::result::Result<Trial, Vec<Finding>> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let reading = Reading::new(text, file);
-        let (document, errors) = DeTable::parse_recoverable(text);
-        for error in &errors {
-            let at = error.span().map_or(text.len(), |span| span.start);
-            reading.report(Code::ConfigSyntax, at, error.message().to_owned());
-        }
-        // Behind a syntax error the parser guesses; what it guessed is not held against the user.
-        let trial = errors.is_empty().then(|| read(Table::new(&reading, "", 0, document.get_ref()), root));
-        let findings = reading.finish();
-        trial.filter(|_| findings.is_empty()).ok_or(findings)
+        settings::parse(text, file, |document| read(document, root))
     }
 
     /// The plan of the trial in `root`, or the defaults where there is none: commands that only look do not need one.
@@ -224,6 +213,7 @@ fn source(mut table: Table) -> SourceSpec {
             "an id that `probity formats` lists, of a-z, 0-9 and \"_\"",
             value::format_id,
         ),
+        map: table.take("map", "the path of a mapping, relative to the trial or absolute", value::path),
         hop: table.take("hop", &format!("one of {}", value::quoted(Hop::ALL.map(Hop::as_str))), |v| {
             Hop::parse(v.as_str()?)
         }),

@@ -103,6 +103,23 @@ fn shapes_of_json() {
 }
 
 #[test]
+fn what_a_file_is_or_why_it_is_nothing() {
+    let trial = Trial::new();
+    let client = std::fs::read(checkout("samples/client_timeline/retries.jsonl")).unwrap();
+    let archive =
+        crate::archive::zip(&[("a/client.jsonl", &client), ("b.txt", b"Dear all,\nit is slow today.\n")]);
+    let zip = trial.file("x.zip", &archive);
+    let table = trial.file("x.csv", b"rid;ttft\na;1\n");
+    let ran = trial.run(["formats".as_ref(), "--of".as_ref(), zip.as_os_str(), table.as_os_str()]).exits(2);
+    insta::assert_snapshot!("formats_of", ran.out.replace(&trial.path().display().to_string(), "[trial]"));
+    let json =
+        trial.run(["formats".as_ref(), "--json".as_ref(), "--of".as_ref(), zip.as_os_str()]).exits(2).json();
+    insta::assert_snapshot!("shape_formats_of", shape(&json));
+    let one = run(probity(["formats", "--of"]).arg(checkout("samples/nginx_error/error.log"))).exits(0);
+    assert!(one.out.contains(": nginx_error ") && one.out.contains("local time"), "{}", one.out);
+}
+
+#[test]
 fn exit_codes_are_those_of_the_table() {
     let (trial, demo) = (Trial::new(), &*DEMO);
     let cases: [(&Trial, i32, &[&str]); 17] = [

@@ -3,13 +3,15 @@
 use crate::support::{Trial, checkout, samples};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use probity::finding::Place;
-use probity::format::{Context, FORMATS, Format, Line, Match, Reader, recognise};
+use probity::format::{Context, FORMATS, Format, Line, Match, Reader, USES, recognise};
 use probity::input::{Chunks, Head, Limits, line_text};
+use probity::ledger::STAGES;
 use probity::row::{Rows, Tables};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::io::Read;
 use std::path::Path;
 
 fn name(path: &Path) -> String {
@@ -65,6 +67,17 @@ fn files_samples_and_the_register_agree() {
 }
 
 #[test]
+fn formats_say_what_they_inform() {
+    let stages = STAGES.into_iter().filter(|stage| *stage != "unattributed");
+    let known: BTreeSet<&str> = stages.chain(["client_wait"]).chain(USES).collect();
+    for format in FORMATS {
+        let said: BTreeSet<&str> = format.informs().iter().copied().collect();
+        assert!(!said.is_empty() && said.len() == format.informs().len(), "{}", format.id());
+        assert_eq!(said.difference(&known).count(), 0, "{}: {said:?}", format.id());
+    }
+}
+
+#[test]
 fn every_sample_is_exactly_one_format_and_loads() {
     for format in FORMATS {
         let files = samples(format.id());
@@ -78,6 +91,66 @@ fn every_sample_is_exactly_one_format_and_loads() {
         for file in loaded.as_array().unwrap() {
             assert_eq!((&file["outcome"], &file["format"]), (&"loaded".into(), &format.id().into()));
             assert!(file["read"].as_i64() > Some(0) && file["refused"] == 0, "{file}");
+        }
+    }
+}
+
+/// Other clothes of the same bytes: their name, and how to put them on. Text clothes fit text only.
+type Way = (&'static str, fn(&[u8]) -> Vec<u8>);
+const PACKED: [Way; 3] = [
+    ("gzip", |bytes| {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut out, bytes).unwrap();
+        out.finish().unwrap()
+    }),
+    ("zstd", |bytes| zstd::encode_all(bytes, 1).unwrap()),
+    ("zip", |bytes| crate::archive::zip(&[("folder/member", bytes)])),
+];
+const TEXT: [Way; 3] = [
+    ("byte-order mark", |bytes| [b"\xef\xbb\xbf", bytes].concat()),
+    ("UTF-16", |bytes| {
+        let units = str::from_utf8(bytes).unwrap().encode_utf16().flat_map(u16::to_le_bytes);
+        [0xff, 0xfe].into_iter().chain(units).collect()
+    }),
+    ("CRLF", |bytes| str::from_utf8(bytes).unwrap().replace("\r\n", "\n").replace('\n', "\r\n").into_bytes()),
+];
+
+/// Bytes as they are read: archives opened, compression and encodings undone.
+fn opened(path: &Path, scratch: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut read = |path: &Path| {
+        probity::input::open(path, Limits::default()).unwrap().read_to_end(&mut bytes).unwrap();
+    };
+    if !probity::input::is_archive(path).unwrap() {
+        read(path);
+        return bytes;
+    }
+    probity::input::unpack(path, scratch, Limits::default(), &mut |_, member| {
+        read(member.unwrap());
+        Ok(())
+    })
+    .unwrap();
+    bytes
+}
+
+#[test]
+fn samples_in_other_clothes_are_the_same_format_and_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let worn = folder.path().join("worn");
+    for format in FORMATS {
+        for path in samples(format.id()) {
+            let plain = opened(&path, folder.path());
+            let is_text = str::from_utf8(&plain).is_ok_and(|text| !text.contains('\0'));
+            let want = read(*format, &name(&path), &plain).parts;
+            for (way, wear) in PACKED.iter().chain(TEXT.iter().filter(|_| is_text)) {
+                std::fs::write(&worn, wear(&plain)).unwrap();
+                let bytes = opened(&worn, folder.path());
+                let at = format!("{} as {way}", path.display());
+                let said: Vec<_> =
+                    recognise(&Head::of(&name(&path), &bytes)).iter().map(|r| r.format.id()).collect();
+                assert_eq!(said, [format.id()], "{at}");
+                assert!(read(*format, &name(&path), &bytes).parts == want, "{at} gives other rows");
+            }
         }
     }
 }

@@ -4,12 +4,14 @@
 //! are none. Snapshots are written anew with `INSTA_UPDATE=always cargo test --release --test main`.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test fails by panicking")]
 
+mod archive;
 mod check;
 mod cli;
 mod formats;
 mod input;
 mod lab;
 mod layers;
+mod mapping;
 mod reproducible;
 mod store;
 mod support;

@@ -30,7 +30,8 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     session.out.note(&session.words.get("ui.demo-copied").replace("{folder}", &root.display().to_string()));
     session.root = root;
     // The sample is slow on purpose: an adverse answer is what the demo is there to show.
-    match run::run(session, &run::Arguments { as_of: arguments.as_of.clone() })? {
+    match run::run(session, &run::Arguments { as_of: arguments.as_of.clone(), ..run::Arguments::default() })?
+    {
         Exit::Adverse => Ok(Exit::Good),
         other => Ok(other),
     }

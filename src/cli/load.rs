@@ -1,16 +1,19 @@
 //! `probity load`: files into the store.
 
+use super::limits::LimitArguments;
 use super::progress::Bar;
 use super::{Exit, Session, received_at};
 use crate::check::check;
 use crate::error::{Error, Result};
 use crate::finding::Code;
-use crate::input::{Limits, walk};
+use crate::format::mapping::{Mapping, sketch};
+use crate::input::{Head, walk};
 use crate::row::Hop;
 use crate::store::{LoadOptions, Loaded, Outcome, Store, load};
 use clap::Args;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -18,11 +21,17 @@ pub struct Arguments {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Candidate the files speak about
-    #[arg(long, value_name = "NAME")]
-    candidate: String,
+    #[arg(long, value_name = "NAME", required_unless_present = "sketch_map")]
+    candidate: Option<String>,
     /// Format id, when recognising fails (`probity formats` lists them)
     #[arg(long, value_name = "ID")]
     format: Option<String>,
+    /// Mapping: what the columns mean of a table (CSV, TSV, JSON records, .xlsx) that no format knows
+    #[arg(long, value_name = "FILE", conflicts_with = "format")]
+    map: Option<PathBuf>,
+    /// Print a first mapping of the file, guessed from its header and first rows, and load nothing
+    #[arg(long, conflicts_with_all = ["map", "format"])]
+    sketch_map: bool,
     /// Hop that observed: client, gateway, router, engine, cluster, host
     #[arg(long, value_name = "HOP", value_parser = parse_hop)]
     hop: Option<Hop>,
@@ -35,6 +44,8 @@ pub struct Arguments {
     /// When the files were received (default: now)
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
+    #[command(flatten)]
+    limits: LimitArguments,
 }
 
 fn parse_hop(name: &str) -> std::result::Result<Hop, String> {
@@ -55,16 +66,20 @@ struct Line<'a> {
 }
 
 pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
-    crate::trial::check_id(&arguments.candidate)?;
+    let Some(candidate) = arguments.candidate.as_ref().filter(|_| !arguments.sketch_map) else {
+        return sketch_map(session, arguments);
+    };
+    crate::trial::check_id(candidate)?;
     let files = walk(&arguments.files)?;
     let options = LoadOptions {
-        candidate: arguments.candidate.clone(),
+        candidate: candidate.clone(),
         format: arguments.format.clone(),
+        map: arguments.map.as_deref().map(|path| read_map(session, path)).transpose()?,
         hop: arguments.hop,
         clock: arguments.clock.clone(),
         zone: arguments.tz.clone(),
         received_at: received_at(arguments.as_of.as_deref())?,
-        limits: Limits::default(),
+        limits: arguments.limits.limits(),
     };
     let paths: Vec<PathBuf> = files.iter().map(|(path, _)| path.clone()).collect();
     let mut bar = Bar::new(&session.out);
@@ -78,7 +93,7 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
             one.findings.extend(checked.about(&source.candidate, &source.source).cloned());
         }
     }
-    let lines: Vec<Line> = loaded.iter().zip(&files).map(|(l, (_, in_folder))| line(l, *in_folder)).collect();
+    let lines: Vec<Line> = loaded.iter().map(|l| line(l, &files)).collect();
     note(session, &loaded, &files);
     if session.out.json {
         session.out.value(&lines)?;
@@ -92,9 +107,36 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     Ok(if lines.iter().any(|l| l.outcome == "refused") { Exit::BadInput } else { Exit::Good })
 }
 
-/// Whether a file came along with its folder and is simply of no format: worth a line, not an alarm.
-fn is_bystander(loaded: &Loaded, in_folder: bool) -> bool {
-    in_folder
+/// The mapping at a path; its problems are printed.
+pub fn read_map(session: &Session, path: &Path) -> Result<Mapping> {
+    Mapping::load(path)?.map_err(|findings| {
+        for finding in &findings {
+            session.out.finding(&session.words, finding);
+        }
+        Error::input(format!("the mapping {} cannot be used", path.display()))
+            .hint("mend the lines above and run again; --sketch-map prints a first mapping of a file")
+    })
+}
+
+fn sketch_map(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
+    let [path] = arguments.files.as_slice() else {
+        return Err(Error::input("--sketch-map takes one file").hint("run it once for each table"));
+    };
+    let limits = arguments.limits.limits();
+    let head = Head::read(path, limits)?;
+    let text = sketch(path, &head, limits)?;
+    if session.out.json {
+        session.out.value(&BTreeMap::from([("map", text)]))?;
+    } else {
+        session.out.line(text.trim_end())?;
+    }
+    Ok(Exit::Good)
+}
+
+/// Whether a file came along with its folder or archive and is simply of no format: worth a line, not an alarm.
+pub fn is_bystander(loaded: &Loaded, files: &[(PathBuf, bool)]) -> bool {
+    let along = loaded.member || files.get(loaded.given).is_some_and(|(_, in_folder)| *in_folder);
+    along
         && loaded.outcome == Outcome::Refused
         && loaded.findings.iter().all(|f| matches!(f.code, Code::FormatUnknown | Code::FileEmpty))
 }
@@ -102,9 +144,10 @@ fn is_bystander(loaded: &Loaded, in_folder: bool) -> bool {
 /// Prints the findings of a load, on stderr; files of no format that came with a folder share one line.
 pub fn note(session: &Session, loaded: &[Loaded], files: &[(PathBuf, bool)]) {
     let mut bystanders = Vec::new();
-    for (one, (path, in_folder)) in loaded.iter().zip(files) {
-        if is_bystander(one, *in_folder) {
-            bystanders.push(path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default());
+    for one in loaded {
+        if is_bystander(one, files) {
+            bystanders
+                .push(one.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default());
             continue;
         }
         for finding in &one.findings {
@@ -159,14 +202,14 @@ fn print(session: &mut Session, lines: &[Line]) -> Result<()> {
     Ok(())
 }
 
-fn line(loaded: &Loaded, in_folder: bool) -> Line<'_> {
+fn line<'a>(loaded: &'a Loaded, files: &[(PathBuf, bool)]) -> Line<'a> {
     let source = loaded.source.as_ref();
     Line {
         file: loaded.path.display().to_string(),
         outcome: match loaded.outcome {
             Outcome::Loaded => "loaded",
             Outcome::Already => "already",
-            Outcome::Refused if is_bystander(loaded, in_folder) => "skipped",
+            Outcome::Refused if is_bystander(loaded, files) => "skipped",
             Outcome::Refused => "refused",
         },
         format: source.map(|s| s.format.as_str()),

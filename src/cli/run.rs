@@ -1,5 +1,6 @@
 //! `probity run`: everything trial.toml says: load, ledger, diagnosis, report.
 
+use super::limits::LimitArguments;
 use super::progress::Bar;
 use super::{
     Exit, Session, answer, diagnose as diagnose_cli, load as load_cli, received_at, report as report_cli,
@@ -12,11 +13,13 @@ use crate::store::{LoadOptions, Outcome, Store, load};
 use crate::trial::{Candidate, SourceSpec, Trial};
 use clap::Args;
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Arguments {
     /// When the files were received (default: now)
     #[arg(long, value_name = "TIME")]
     pub as_of: Option<String>,
+    #[command(flatten)]
+    pub limits: LimitArguments,
 }
 
 pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
@@ -38,7 +41,7 @@ pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     let mut refused = false;
     for candidate in &trial.candidates {
         for source in &candidate.sources {
-            refused |= take_in(session, &store, candidate, source, received)?;
+            refused |= take_in(session, &store, candidate, source, received, arguments.limits.limits())?;
         }
     }
     let ledger = ledger::open(&store, trial.cold_first)?;
@@ -64,21 +67,24 @@ fn take_in(
     candidate: &Candidate,
     source: &SourceSpec,
     received_at: i64,
+    limits: Limits,
 ) -> Result<bool> {
     let files = walk(&[session.root().join(&source.path)])?;
+    let map = source.map.as_ref().map(|path| load_cli::read_map(session, &session.root().join(path)));
     let options = LoadOptions {
         candidate: candidate.id.clone(),
         format: source.format.clone(),
+        map: map.transpose()?,
         hop: source.hop,
         clock: source.clock.clone(),
         zone: source.zone.clone(),
         received_at,
-        limits: Limits::default(),
+        limits,
     };
     let paths: Vec<_> = files.iter().map(|(path, _)| path.clone()).collect();
     let mut bar = Bar::new(&session.out);
     let loaded = load(store, &paths, &options, &mut bar)?;
     bar.clear();
     load_cli::note(session, &loaded, &files);
-    Ok(loaded.iter().zip(&files).any(|(l, (_, in_folder))| l.outcome == Outcome::Refused && !in_folder))
+    Ok(loaded.iter().any(|l| l.outcome == Outcome::Refused && !load_cli::is_bystander(l, &files)))
 }

@@ -30,6 +30,10 @@ impl Format for Aiperf {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["client_wait", "ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours = |line: &str| json::record::<Probe>(line).is_ok_and(|probe| probe.is_record());
         Match::when(

@@ -47,6 +47,10 @@ impl Format for ClientTimeline {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["client_wait", "ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let seen = head.lines().take(20).any(|line| json::record::<Keys>(line).is_ok());
         Match::when(seen, "request_id, send_ns, first_token_ns, end_ns")

@@ -38,6 +38,10 @@ impl Format for Guidellm {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["client_wait", "ingress", "transport", "aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let text = String::from_utf8_lossy(&head.bytes);
         let stated = text.split_once("\"guidellm_version\"").map(|(_, rest)| rest.split('"').nth(1));

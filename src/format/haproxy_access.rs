@@ -37,6 +37,10 @@ impl Format for HaproxyAccess {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "queue", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let haproxy = |line: &str| {
             json::record::<Keys>(line).is_ok() || json::record::<Keys>(&without_leading_zeros(line)).is_ok()

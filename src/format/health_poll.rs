@@ -27,6 +27,10 @@ impl Format for HealthPoll {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ready"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let seen = head.lines().take(20).any(|line| json::record::<Keys>(line).is_ok());
         Match::when(seen, "ns, probe, status")

@@ -33,6 +33,10 @@ impl Format for LitellmLog {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours = |line: &str| json::record::<Record>(line).is_ok_and(|record| record.is_whole());
         Match::when(head.lines().take(20).any(ours), "message, level, timestamp, component, logger")

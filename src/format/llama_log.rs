@@ -28,6 +28,10 @@ impl Format for LlamaLog {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["schedule", "ready", "model_load", "prefill"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours = |line| {
             let (t_ns, text) = stamped(line);

@@ -41,6 +41,10 @@ impl Format for NginxAccess {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "queue", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let nginx = |line| {
             json::record::<Record>(line).is_ok_and(|r| {

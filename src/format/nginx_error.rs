@@ -28,6 +28,10 @@ impl Format for NginxError {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "ready"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let messages = || head.lines().take(20).filter_map(message);
         match messages().find_map(|m| version(m.text)) {

@@ -25,6 +25,10 @@ impl Format for OtlpJson {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "queue", "schedule", "prefill", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         Match::when(is_lines(head), "resourceSpans in each line")
     }

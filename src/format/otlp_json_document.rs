@@ -23,6 +23,10 @@ impl Format for OtlpJsonDocument {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "queue", "schedule", "prefill", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let here = opens(head.bytes.trim_ascii_start()) && !is_lines(head);
         Match::when(here, "resourceSpans over several lines")

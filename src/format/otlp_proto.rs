@@ -26,6 +26,10 @@ impl Format for OtlpProto {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "queue", "schedule", "prefill", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         Match::when(is_export(head), "protobuf spans with 16-byte trace ids and 8-byte span ids")
     }

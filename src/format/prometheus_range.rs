@@ -32,6 +32,10 @@ impl Format for PrometheusRange {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate", "resources"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         if head.first_byte() != Some(b'{') {
             return Match::No;

@@ -25,6 +25,10 @@ impl Format for PrometheusText {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate", "resources"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let (mut typed, mut samples, mut labelled, mut others) = (0, 0, 0, 0);
         for line in head.lines().take(40) {

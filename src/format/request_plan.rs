@@ -25,6 +25,10 @@ impl Format for RequestPlan {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["workload"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let seen = head.lines().take(20).any(|line| json::record::<Keys>(line).is_ok());
         Match::when(seen, "i, at_s, sample_id, max_tokens, prompt")

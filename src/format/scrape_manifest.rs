@@ -29,6 +29,10 @@ impl Format for ScrapeManifest {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["resources"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours = |line: &str| json::record::<Record>(line).is_ok();
         Match::when(head.lines().take(20).any(ours), "url, start_ns, end_ns, status, bytes")

@@ -54,7 +54,7 @@ fn each_line(text: &str, mut read: impl FnMut(Line)) {
 }
 
 /// Rows read.
-pub struct Read(Tables);
+pub struct Read(pub Tables);
 
 impl Read {
     /// Records read and refused.

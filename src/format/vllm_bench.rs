@@ -30,6 +30,10 @@ impl Format for VllmBench {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["client_wait", "ingress", "transport", "aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let keys = ["\"tokenizer_id\"", "\"num_prompts\"", "\"request_rate\"", "\"model_id\""];
         let ours = head.first_byte() == Some(b'{') && keys.iter().all(|key| head.contains(key));

@@ -32,6 +32,10 @@ impl Format for VllmLog {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ready", "model_load", "resources"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let because = "LEVEL MM-DD HH:MM:SS [file.py:N]";
         // The load generator of vLLM writes with the same logger.

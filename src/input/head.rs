@@ -68,7 +68,7 @@ impl Head {
         bytes[..end]
             .split(|b| *b == b'\n')
             .filter_map(|line| std::str::from_utf8(line).ok())
-            .map(str::trim)
+            .map(|line| line.trim_start_matches(['\u{feff}', '\0']).trim())
             .filter(|line| !line.is_empty())
     }
 

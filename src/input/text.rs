@@ -1,4 +1,4 @@
-//! Byte-order marks, UTF-16, and lines that are not UTF-8.
+//! Byte-order marks, UTF-16, line ends of old, and lines that are not UTF-8.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -6,7 +6,34 @@ use std::io::{self, Read};
 /// Strips a UTF-8 byte-order mark and turns UTF-16 (either order, marked) into UTF-8; other bytes pass.
 ///
 /// An error that comes before the mark could be seen comes out when the result is read.
-pub fn decoded(mut bytes: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
+pub fn decoded(bytes: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
+    line_ends(utf8(bytes))
+}
+
+/// Turns lone carriage returns into line feeds where the beginning has no other line ends; else bytes pass. A
+/// progress bar in a log, which rewrites its line with them, is no line end.
+fn line_ends(mut bytes: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
+    let mut head = Vec::new();
+    if let Err(e) = bytes.by_ref().take(1 << 16).read_to_end(&mut head) {
+        return Box::new(io::Cursor::new(head).chain(Broken(Some(e))));
+    }
+    let returns = head.contains(&b'\r') && !head.iter().any(|b| *b == b'\n' || *b < b'\t');
+    let bytes = io::Cursor::new(head).chain(bytes);
+    if returns { Box::new(Returns(bytes)) } else { Box::new(bytes) }
+}
+
+/// Every carriage return as a line feed.
+struct Returns<R>(R);
+
+impl<R: Read> Read for Returns<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let n = self.0.read(out)?;
+        out.iter_mut().take(n).filter(|b| **b == b'\r').for_each(|b| *b = b'\n');
+        Ok(n)
+    }
+}
+
+fn utf8(mut bytes: Box<dyn Read + Send>) -> Box<dyn Read + Send> {
     let mut head = [0; 3];
     let mut have = 0;
     while have < head.len() {
@@ -69,11 +96,13 @@ impl<R: Read> Read for Transcoder<R> {
     }
 }
 
-/// A line as text: UTF-8 as it is, else GBK (GB 18030) when every byte pair is valid there.
+/// A line as text: UTF-8 as it is, else GBK (GB 18030) when every byte pair is valid there. A byte-order mark
+/// before it, which joining files leaves in the middle, is dropped.
 ///
 /// The flag says whether it had to be read as GBK; `None` when it is neither.
 #[must_use]
 pub fn line_text(line: &[u8]) -> Option<(Cow<'_, str>, bool)> {
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     if let Ok(text) = std::str::from_utf8(line) {
         return Some((Cow::Borrowed(text), false));
     }
@@ -85,6 +114,20 @@ pub fn line_text(line: &[u8]) -> Option<(Cow<'_, str>, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn whole(bytes: &'static [u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        decoded(Box::new(bytes)).read_to_end(&mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn lone_carriage_returns_end_lines_only_where_nothing_else_does() {
+        assert_eq!(whole(b"a\rb\r"), b"a\nb\n");
+        assert_eq!(whole(b"10%\r20%\ndone\n"), b"10%\r20%\ndone\n");
+        assert_eq!(whole(b"\x01\r\x02"), b"\x01\r\x02");
+        assert_eq!(line_text(b"\xef\xbb\xbf{}"), Some((Cow::Borrowed("{}"), false)));
+    }
 
     #[test]
     fn gbk_is_recognised_and_garbage_is_not() {

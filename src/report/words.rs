@@ -145,7 +145,7 @@ mod tests {
             Reason::EngineRest,
         ]
         .map(Reason::as_str);
-        let sections: [(&str, &[&str]); 14] = [
+        let sections: [(&str, &[&str]); 16] = [
             ("stage", &stages),
             ("stage_help", &stages),
             ("known", &known),
@@ -159,6 +159,8 @@ mod tests {
             ("reason", &reasons),
             ("baseline", &["matched", "pooled", "none"]),
             ("ui", &HEADINGS),
+            ("use", &crate::format::USES),
+            ("clock", &["epoch", "local", "monotonic"]),
             ("badge", &words),
         ];
         let codes = Code::ALL

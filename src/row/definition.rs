@@ -68,6 +68,12 @@ definitions! {
     // llama.cpp server `timings` and print_timing, ms: no queue or slot wait in them.
     "llama.prefill" Engine "prefill": "prompt processing begun" => "prompt processed, uncached tokens only", queue Some(false);
     "llama.decode" Engine "decode": "prompt processed" => "last token", queue Some(false);
+    // What the author of a mapping says that a column of a table holds.
+    "mapped.ttft" Client "ttft": "request written" => "first token of any kind at the client", queue Some(true);
+    "mapped.e2e" Client "e2e": "request written" => "last chunk at the client", queue Some(true);
+    "mapped.wait" Gateway "wait": "request complete at the gateway" => "forwarded to the service", queue Some(false);
+    "mapped.queue" Engine "queue": "request accepted by the engine" => "taken up by its scheduler", queue Some(true);
+    "mapped.prefill" Engine "prefill": "taken up by the scheduler" => "first token produced", queue Some(false);
     // A proxy that states its own overhead or spans.
     "litellm.proxy" Gateway "e2e": "request received by the proxy" => "end of the response", queue Some(true);
     "span.server" Gateway "e2e": "server span start" => "server span end", queue Some(true);

@@ -24,6 +24,12 @@ pub struct Entry {
     pub bytes: u64,
     /// Under which name they came.
     pub name: String,
+    /// SHA-256 of the archive they were taken from, when they were.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub archive: String,
+    /// SHA-256 of the mapping they were read with, when they were.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub map: String,
     /// For which candidate.
     pub candidate: String,
     /// Hash of the line before.
@@ -40,7 +46,10 @@ pub fn record(evidence: &Path, mut entry: Entry) -> Result<()> {
     let mut prev = String::new();
     for line in whole.lines() {
         if let Ok(old) = serde_json::from_str::<Entry>(line)
-            && (old.sha256 == entry.sha256 && old.candidate == entry.candidate && old.at == entry.at)
+            && (old.sha256 == entry.sha256
+                && old.candidate == entry.candidate
+                && old.at == entry.at
+                && old.map == entry.map)
         {
             return Ok(());
         }
@@ -104,6 +113,8 @@ mod tests {
             sha256: sha256_hex(name.as_bytes()),
             bytes: 1,
             name: name.into(),
+            archive: String::new(),
+            map: String::new(),
             candidate: "a".into(),
             prev: String::new(),
         }

@@ -5,8 +5,9 @@ use super::source::SourceRow;
 use super::{Store, custody, part::Parts, publish};
 use crate::error::{Error, Result};
 use crate::finding::{Code, Finding, Place};
-use crate::format::{self, Context, Format, Recognised};
-use crate::input::{Head, Limits, ZONES, hash_file, zone};
+use crate::format::mapping::Mapping;
+use crate::format::{self, Context, Reader, Recognised};
+use crate::input::{Head, Limits, Unpacked, ZONES, hash_file, is_archive, sha256_hex, unpack, zone};
 use crate::row::{Hop, Table};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
@@ -20,6 +21,8 @@ pub struct LoadOptions {
     pub candidate: String,
     /// Format id, when the user insists.
     pub format: Option<String>,
+    /// What the columns of a table mean that no format knows.
+    pub map: Option<Mapping>,
     /// Hop, when it is not the format's usual one.
     pub hop: Option<Hop>,
     /// Clock domain shared with other sources.
@@ -46,8 +49,12 @@ pub enum Outcome {
 /// One file after loading.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// Path as given.
+    /// Path as given; `archive!member` for a member of an archive.
     pub path: PathBuf,
+    /// Which of the files given it is, or is a member of.
+    pub given: usize,
+    /// Whether it is a member of an archive.
+    pub member: bool,
     /// What became of it.
     pub outcome: Outcome,
     /// The source, when it is in the store.
@@ -66,7 +73,8 @@ impl Progress for () {
     fn advance(&mut self, _: &Path, _: u64, _: u64) {}
 }
 
-/// Loads files into the store, one after the other; a file that cannot be used does not stop the rest.
+/// Loads files into the store, one after the other; a file that cannot be used does not stop the rest. Every member
+/// of an archive is a file of its own.
 ///
 /// # Errors
 /// The store cannot be written, or a file cannot be read at all.
@@ -84,20 +92,84 @@ pub fn load(
     let lock = store.lock()?;
     let mut known = store.sources()?;
     let mut loaded = Vec::with_capacity(files.len());
-    for path in files {
-        let one = File { store, path, options, zone: &zone, partial: &lock.partial };
-        let result = one.load(&known, progress)?;
+    let mut take = |file: File, member: Option<Unpacked>, given: usize| -> Result<()> {
+        let mut result = match member {
+            Some(Err((code, detail))) => {
+                file.refused(vec![Finding::new(code, file.name(), Place::FILE, detail)])
+            }
+            _ => file.load(&known, progress)?,
+        };
         if let (Outcome::Loaded, Some(row)) = (&result.outcome, &result.source) {
             known.retain(|k| (&k.candidate, &k.source) != (&row.candidate, &row.source));
             known.push(row.clone());
         }
+        result.given = given;
+        result.member = files.get(given).is_some_and(|path| path != file.shown);
         loaded.push(result);
+        Ok(())
+    };
+    for (given, path) in files.iter().enumerate() {
+        let file =
+            File { store, path, shown: path, options, zone: &zone, partial: &lock.partial, archive: "" };
+        if !is_archive(path)? {
+            take(file, None, given)?;
+            continue;
+        }
+        let (archive, _) = hash_file(path, None, |_| {})?;
+        unpack(path, &lock.partial, options.limits, &mut |name, member| {
+            let shown = Path::new(name);
+            let path = *member.as_ref().unwrap_or(&shown);
+            take(File { path, shown, archive: &archive, ..file }, Some(member), given)
+        })?;
     }
     Ok(loaded)
 }
 
 fn declared_zone(name: &str) -> Result<jiff::tz::TimeZone> {
     zone(name).ok_or_else(|| Error::input(format!("unknown time zone {name:?}")).hint(format!("use {ZONES}")))
+}
+
+/// How a file is read: as a format, or by a mapping.
+enum Way<'a> {
+    Format(Recognised),
+    Map(&'a Mapping),
+}
+
+impl Way<'_> {
+    fn id(&self) -> &'static str {
+        match self {
+            Way::Format(recognised) => recognised.format.id(),
+            Way::Map(_) => Mapping::FORMAT,
+        }
+    }
+
+    fn version(&self) -> &str {
+        match self {
+            Way::Format(recognised) => &recognised.version,
+            Way::Map(_) => "",
+        }
+    }
+
+    fn hop(&self) -> Hop {
+        match self {
+            Way::Format(recognised) => recognised.format.hop(),
+            Way::Map(map) => map.hop,
+        }
+    }
+
+    fn map(&self) -> Option<&Mapping> {
+        match self {
+            Way::Format(_) => None,
+            Way::Map(map) => Some(map),
+        }
+    }
+
+    fn reader(&self, head: &Head, cx: &Context, limits: Limits) -> Reader {
+        match self {
+            Way::Format(recognised) => recognised.format.reader(cx),
+            Way::Map(map) => map.reader(head, cx, limits),
+        }
+    }
 }
 
 /// The bytes of a file being loaded: where they are now, and where they stay.
@@ -120,9 +192,15 @@ impl Original {
     }
 }
 
+#[derive(Clone, Copy)]
 struct File<'a> {
     store: &'a Store,
+    /// Where its bytes are.
     path: &'a Path,
+    /// What people call it: the path as given, or the archive's and the member's name.
+    shown: &'a Path,
+    /// SHA-256 of the archive it is a member of, or empty.
+    archive: &'a str,
     options: &'a LoadOptions,
     zone: &'a Option<jiff::tz::TimeZone>,
     partial: &'a Path,
@@ -132,17 +210,24 @@ impl File<'_> {
     /// The path within the trial where the file is part of it, so that a trial can move; else as given.
     fn name(&self) -> String {
         let within = || {
-            let (root, path) = (std::path::absolute(self.store.root()), std::path::absolute(self.path));
+            let (root, path) = (std::path::absolute(self.store.root()), std::path::absolute(self.shown));
             path.ok()?.strip_prefix(root.ok()?).map(|p| p.display().to_string()).ok()
         };
-        within().unwrap_or_else(|| self.path.display().to_string())
+        within().unwrap_or_else(|| self.shown.display().to_string())
+    }
+
+    /// Its name without folders, archives among them.
+    fn file_name(&self) -> String {
+        let name = self.shown.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        if self.archive.is_empty() { name } else { name.rsplit('!').next().unwrap_or_default().to_owned() }
     }
 
     fn load(&self, known: &[SourceRow], progress: &mut dyn Progress) -> Result<Loaded> {
         let bytes = std::fs::metadata(self.path).map_err(|e| Error::io("read", self.path, e))?.len();
-        let head = Head::read(self.path, self.options.limits)?;
-        let recognised = match self.recognise(&head) {
-            Ok(recognised) => recognised,
+        let mut head = Head::read(self.path, self.options.limits)?;
+        head.name = self.file_name();
+        let way = match self.recognise(&head) {
+            Ok(way) => way,
             Err(finding) => return Ok(self.refused(vec![finding])),
         };
         let original = self.take_in(bytes, known, progress)?;
@@ -150,12 +235,13 @@ impl File<'_> {
         let source = sha256[..12].to_owned();
         let row = SourceRow {
             candidate: self.options.candidate.clone(),
-            evidence: format!("{sha256}.{}", extension(self.path)),
+            evidence: format!("{sha256}.{}", extension(self.shown)),
             name: self.name(),
             bytes: i64::try_from(bytes).unwrap_or(i64::MAX),
-            format: recognised.format.id().to_owned(),
-            version: recognised.version.clone(),
-            hop: self.options.hop.unwrap_or(recognised.format.hop()).as_str().to_owned(),
+            format: way.id().to_owned(),
+            version: way.version().to_owned(),
+            map: way.map().map(|map| sha256_hex(map.text.as_bytes())).unwrap_or_default(),
+            hop: self.options.hop.unwrap_or(way.hop()).as_str().to_owned(),
             clock: self.options.clock.clone().unwrap_or_default(),
             zone: self.options.zone.clone().unwrap_or_default(),
             received_at: self.options.received_at,
@@ -169,25 +255,30 @@ impl File<'_> {
             return Err(Error::run(what).hint("load one of them into another trial"));
         }
         if let Some(old) = known.iter().find(|k| (&k.candidate, &k.source) == (&row.candidate, &row.source)) {
-            let same = |a: &SourceRow| (a.format.clone(), a.hop.clone(), a.clock.clone(), a.zone.clone());
+            let same = |a: &SourceRow| [&a.format, &a.map, &a.hop, &a.clock, &a.zone].map(String::clone);
             if same(old) == same(&row) {
                 original.keep()?;
                 self.log(old)?;
                 return Ok(Loaded {
-                    path: self.path.to_path_buf(),
+                    path: self.shown.to_path_buf(),
+                    given: 0,
+                    member: false,
                     outcome: Outcome::Already,
                     source: Some(old.clone()),
                     findings: Vec::new(),
                 });
             }
         }
-        self.read(row, &recognised, &original, progress)
+        self.read(row, &way, &head, &original, progress)
     }
 
-    fn recognise(&self, head: &Head) -> std::result::Result<Recognised, Finding> {
+    fn recognise(&self, head: &Head) -> std::result::Result<Way<'_>, Finding> {
         let refuse = |code, detail: &str| Finding::new(code, self.name(), Place::FILE, detail);
         if head.whole && head.broken.is_none() && head.bytes.iter().all(u8::is_ascii_whitespace) {
             return Err(refuse(Code::FileEmpty, "0 records"));
+        }
+        if let Some(map) = &self.options.map {
+            return Ok(Way::Map(map));
         }
         let mut all = format::recognise(head);
         if let Some(id) = &self.options.format {
@@ -196,13 +287,13 @@ impl File<'_> {
             };
             let version =
                 all.into_iter().find(|r| r.format.id() == id).map(|r| r.version).unwrap_or_default();
-            return Ok(Recognised { format, version, because: "named by the user" });
+            return Ok(Way::Format(Recognised { format, version, because: "named by the user" }));
         }
         match all.len() {
-            1 => Ok(all.remove(0)),
+            1 => Ok(Way::Format(all.remove(0))),
             0 => Err(match &head.broken {
                 Some(why) => refuse(Code::CompressionBad, why),
-                None => refuse(Code::FormatUnknown, &preview(head)),
+                None => refuse(Code::FormatUnknown, &format::describe(head)),
             }),
             _ => {
                 let list: Vec<_> = all.iter().map(|r| format!("{} ({})", r.format.id(), r.because)).collect();
@@ -217,7 +308,7 @@ impl File<'_> {
         // A file of a new length is new: one pass does both. Else the hash decides whether a copy is needed.
         let maybe_known = known.iter().any(|k| u64::try_from(k.bytes) == Ok(bytes));
         let evidence = self.store.evidence();
-        let place = |sha256: &str| evidence.join(format!("{sha256}.{}", extension(self.path)));
+        let place = |sha256: &str| evidence.join(format!("{sha256}.{}", extension(self.shown)));
         if maybe_known {
             let (sha256, _) = hash_file(self.path, None, |_| {})?;
             let kept = place(&sha256);
@@ -229,7 +320,7 @@ impl File<'_> {
         let mut copy = std::fs::File::create(&now).map_err(|e| Error::io("write", &now, e))?;
         // Taking in is about a quarter of the work of a load.
         let (sha256, _) = hash_file(self.path, Some((&mut copy, &now)), |done| {
-            progress.advance(self.path, done / 4, bytes);
+            progress.advance(self.shown, done / 4, bytes);
         })?;
         Ok(Original { kept: place(&sha256), now, sha256 })
     }
@@ -237,11 +328,12 @@ impl File<'_> {
     fn read(
         &self,
         mut row: SourceRow,
-        recognised: &Recognised,
+        way: &Way,
+        head: &Head,
         original: &Original,
         progress: &mut dyn Progress,
     ) -> Result<Loaded> {
-        let context = self.context(&row, recognised.format);
+        let context = self.context(&row, way.hop());
         let folder = self.partial.join("parts");
         super::create_dir(&folder)?;
         let mut parts = Parts::new(folder, row.first_row());
@@ -251,11 +343,11 @@ impl File<'_> {
             let flushed = scope.spawn(|| original.flush());
             pipeline::read(
                 &original.now,
-                recognised.format.reader(&context),
+                way.reader(head, &context, self.options.limits),
                 self.options.limits,
                 Owner { candidate: &row.candidate, source: &row.source },
                 &mut parts,
-                &mut |done| progress.advance(self.path, total / 4 + done.min(total) / 4 * 3, total),
+                &mut |done| progress.advance(self.shown, total / 4 + done.min(total) / 4 * 3, total),
             )?;
             flushed.join().unwrap_or_else(|_| Err(Error::run("a writing thread stopped early")))
         })?;
@@ -273,19 +365,29 @@ impl File<'_> {
             }
             return Ok(refused);
         }
+        if let Some(map) = way.map() {
+            self.keep_map(map, &row.map)?;
+        }
         let temporary = self.partial.join("source.parquet");
         row.write(&temporary)?;
         let to = tables.join("source").join(&row.candidate).join(format!("{}.parquet", row.source));
         publish(&temporary, &to)?;
         self.log(&row)?;
-        Ok(Loaded { path: self.path.to_path_buf(), outcome: Outcome::Loaded, source: Some(row), findings })
+        Ok(Loaded { outcome: Outcome::Loaded, source: Some(row), ..self.refused(findings) })
     }
 
-    fn context(&self, row: &SourceRow, format: &dyn Format) -> Context {
+    /// Keeps the mapping beside the original that was read with it.
+    fn keep_map(&self, map: &Mapping, sha256: &str) -> Result<()> {
+        let temporary = self.partial.join("map.toml");
+        std::fs::write(&temporary, &map.text).map_err(|e| Error::io("write", &temporary, e))?;
+        publish(&temporary, &self.store.evidence().join(format!("{sha256}.toml")))
+    }
+
+    fn context(&self, row: &SourceRow, hop: Hop) -> Context {
         Context {
-            name: self.path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default(),
+            name: self.file_name(),
             source: row.source.clone(),
-            hop: self.options.hop.unwrap_or(format.hop()),
+            hop: self.options.hop.unwrap_or(hop),
             clock: self.options.clock.clone(),
             zone: self.zone.clone(),
             received_ns: self.options.received_at,
@@ -325,7 +427,14 @@ impl File<'_> {
     }
 
     fn refused(&self, findings: Vec<Finding>) -> Loaded {
-        Loaded { path: self.path.to_path_buf(), outcome: Outcome::Refused, source: None, findings }
+        Loaded {
+            path: self.shown.to_path_buf(),
+            given: 0,
+            member: false,
+            outcome: Outcome::Refused,
+            source: None,
+            findings,
+        }
     }
 
     /// Removes the parts of a source in which nothing could be used, and its original unless others need it.
@@ -355,6 +464,8 @@ impl File<'_> {
                 sha256: row.sha256.clone(),
                 bytes: u64::try_from(row.bytes).unwrap_or(0),
                 name: row.name.clone(),
+                archive: self.archive.to_owned(),
+                map: row.map.clone(),
                 candidate: row.candidate.clone(),
                 prev: String::new(),
             },
@@ -368,28 +479,6 @@ fn extension(path: &Path) -> String {
     let plain =
         !extension.is_empty() && extension.len() <= 8 && extension.bytes().all(|b| b.is_ascii_alphanumeric());
     if plain { extension } else { "bin".to_owned() }
-}
-
-/// The beginning of a file nobody recognised, so that a person sees what it is: only the shape, no values.
-fn preview(head: &Head) -> String {
-    let Ok(text) = std::str::from_utf8(&head.bytes[..head.bytes.len().min(4096)])
-        .or_else(|e| std::str::from_utf8(&head.bytes[..e.valid_up_to().min(4096)]))
-    else {
-        return "binary content".to_owned();
-    };
-    let quoted: Vec<&str> = text.split('"').collect();
-    let keys: Vec<&str> = quoted
-        .windows(2)
-        .skip(1)
-        .filter(|pair| pair[0].len() < 40 && pair[1].trim_start().starts_with(':'))
-        .map(|pair| pair[0])
-        .take(8)
-        .collect();
-    match head.first_byte() {
-        Some(b'{' | b'[') => format!("JSON with keys {}", keys.join(", ")),
-        Some(_) if text.bytes().any(|b| b == 0) || text.is_empty() => "binary content".to_owned(),
-        _ => format!("text, {} lines in the first {} bytes", text.lines().count(), text.len()),
-    }
 }
 
 #[cfg(test)]

@@ -62,17 +62,26 @@ fn whole(bytes: impl Read, limits: Limits) -> std::io::Result<Option<Vec<u8>>> {
 }
 
 /// Hands every line of a stretch to `read` as text; what cannot be text is refused here.
-fn each_line(chunk: &Chunk, rows: &mut Rows, mut read: impl FnMut(Line, &mut Rows)) {
+fn each_line(chunk: &Chunk, limits: Limits, rows: &mut Rows, mut read: impl FnMut(Line, &mut Rows)) {
     let mut gbk = false;
     if let Some((line, length)) = chunk.too_long {
         rows.refuse(Code::LineTooLong, Place::line(line), &format!("{length} bytes"));
     }
     let last = if chunk.unended { chunk.lines().last().map(|(number, _)| number) } else { None };
     for (number, bytes) in chunk.lines() {
+        let place = Place::line(number);
+        if bytes.len() > limits.line {
+            rows.refuse(Code::LineTooLong, place, &format!("{} bytes", bytes.len()));
+            continue;
+        }
+        let nuls = bytes.iter().take_while(|b| **b == 0).count();
+        if nuls > 0 {
+            rows.finding(Code::NulBytes, place, &format!("{nuls} bytes"));
+        }
+        let bytes = bytes.get(nuls..).unwrap_or_default();
         if bytes.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let place = Place::line(number);
         match line_text(bytes) {
             Some((text, was_gbk)) => {
                 if was_gbk && !std::mem::replace(&mut gbk, true) {
@@ -98,7 +107,7 @@ fn in_order(
         match chunk {
             Ok(chunk) => {
                 taken += chunk.text.len() as u64;
-                each_line(&chunk, &mut rows, |line, rows| stream.line(line, rows));
+                each_line(&chunk, limits, &mut rows, |line, rows| stream.line(line, rows));
                 parts.write(rows.take(owner.candidate, owner.source)?)?;
                 advance(taken);
             }
@@ -127,7 +136,7 @@ fn lines(
         scope.spawn(move || cut(bytes, limits, &chunks_in));
         for _ in 0..workers {
             let (chunks, tables) = (Arc::clone(&chunks_out), tables_in.clone());
-            scope.spawn(move || parse(&chunks, read, owner, &tables));
+            scope.spawn(move || parse(&chunks, read, limits, owner, &tables));
         }
         // Only the workers may keep these: when they stop, the loops on the other side end.
         drop((chunks_out, tables_in));
@@ -150,6 +159,7 @@ fn cut(bytes: impl Read, limits: Limits, out: &SyncSender<Numbered<std::io::Resu
 fn parse(
     chunks: &Mutex<Receiver<Numbered<std::io::Result<Chunk>>>>,
     read: &LineReader,
+    limits: Limits,
     owner: Owner,
     out: &SyncSender<Numbered<Result<Tables>>>,
 ) {
@@ -158,7 +168,7 @@ fn parse(
         let Ok((number, taken, chunk)) = next else { return };
         let mut rows = Rows::default();
         match chunk {
-            Ok(chunk) => each_line(&chunk, &mut rows, |line, rows| read(line, rows)),
+            Ok(chunk) => each_line(&chunk, limits, &mut rows, |line, rows| read(line, rows)),
             Err(error) => rows.refuse(Code::CompressionBad, Place::FILE, &error.to_string()),
         }
         if out.send((number, taken, rows.take(owner.candidate, owner.source))).is_err() {

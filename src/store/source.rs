@@ -29,6 +29,8 @@ pub struct SourceRow {
     pub format: String,
     /// Version the file states, or empty.
     pub version: String,
+    /// SHA-256 of the mapping it was read with, which is kept in `evidence/`; or empty.
+    pub map: String,
     /// Hop.
     pub hop: String,
     /// Clock domain the user declared, or empty.
@@ -47,8 +49,8 @@ pub struct SourceRow {
     pub refused: i64,
 }
 
-const WORDS: [&str; 10] =
-    ["candidate", "source", "sha256", "name", "evidence", "format", "version", "hop", "clock", "zone"];
+const WORDS: [&str; 11] =
+    ["candidate", "source", "sha256", "name", "evidence", "format", "version", "map", "hop", "clock", "zone"];
 const NUMBERS: [&str; 6] = ["bytes", "observed_from", "observed_to", "received_at", "read", "refused"];
 
 /// Columns of the `source` view.
@@ -67,7 +69,7 @@ impl SourceRow {
         i64::from_str_radix(&digest[..8], 16).map_or(0, |bits| (bits >> 1) << 32)
     }
 
-    fn words(&mut self) -> [&mut String; 10] {
+    fn words(&mut self) -> [&mut String; 11] {
         [
             &mut self.candidate,
             &mut self.source,
@@ -76,6 +78,7 @@ impl SourceRow {
             &mut self.evidence,
             &mut self.format,
             &mut self.version,
+            &mut self.map,
             &mut self.hop,
             &mut self.clock,
             &mut self.zone,

@@ -54,7 +54,7 @@ fn the_template_has_every_key_and_its_examples_work() {
         assert!(examples().lines().filter(|l| !l.starts_with('#')).any(stands), "the template lacks {key}");
         keys += 1;
     }
-    assert_eq!(keys, 2 + 7 + 3 + 5);
+    assert_eq!(keys, 2 + 7 + 3 + 6);
 }
 
 #[test]
@@ -74,11 +74,13 @@ fn a_full_plan_is_read() {
     let first = SourceSpec {
         path: PathBuf::from("/raw/a.jsonl"),
         format: Some("timeline".to_owned()),
+        map: None,
         hop: Some(Hop::Client),
         clock: Some("host".to_owned()),
         zone: Some("+08:00".to_owned()),
     };
-    let second = SourceSpec { path: PathBuf::from("b"), format: None, hop: None, clock: None, zone: None };
+    let second =
+        SourceSpec { path: PathBuf::from("b"), format: None, map: None, hop: None, clock: None, zone: None };
     assert_eq!(trial.find_candidate("vllm").map(|c| c.sources.clone()), Some(vec![first, second]));
     assert_eq!(trial.find_candidate("llamacpp").map(|c| c.title.as_str()), Some("llamacpp"));
     assert_eq!(trial.find_candidate("sglang"), None);

@@ -27,6 +27,7 @@ fn page(root: &Path, lang: Lang, id: impl Fn(i64) -> String, caller: &str) -> St
     let options = LoadOptions {
         candidate: "a".to_owned(),
         format: None,
+        map: None,
         hop: None,
         clock: None,
         zone: None,

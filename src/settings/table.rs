@@ -90,7 +90,8 @@ impl<'a> Table<'a> {
             return self.take(key, want, read);
         }
         self.known.push(key);
-        self.bad(self.at, &format!("[[{}]] has no \"{key}\"", self.path), want)
+        let whose = if self.path.is_empty() { "the file".to_owned() } else { format!("[[{}]]", self.path) };
+        self.bad(self.at, &format!("{whose} has no \"{key}\""), want)
     }
 
     /// The list at `key`, each element as `read` takes it. Bad elements are reported at their own lines.
@@ -118,6 +119,7 @@ impl<'a> Table<'a> {
     }
 
     /// The table `[key]`; an absent one is empty.
+    #[must_use]
     pub fn table(&mut self, key: &'static str) -> Table<'a> {
         let found = self.pull(key);
         let path = self.inner(key);
@@ -129,6 +131,11 @@ impl<'a> Table<'a> {
             self.bad::<()>(at, &format!("{key} = {}", shown(value.get_ref())), &want);
         }
         Table { reading: self.reading, path, at: self.at, rest: BTreeMap::new(), known: Vec::new() }
+    }
+
+    /// Reports that the settings of this table together cannot be used.
+    pub fn refuse(&self, detail: String) {
+        self.reading.report(Code::ConfigBadValue, self.at, detail);
     }
 
     /// The tables `[[key]]`, in the order of the file.
