@@ -30,7 +30,9 @@ fn found(sql: &str) -> Vec<String> {
 
 /// A source at a hop.
 fn source(id: &str, hop: &str) -> String {
-    format!("INSERT INTO source (candidate, source, name, hop) VALUES ('c', '{id}', '{id}.json', '{hop}');")
+    format!(
+        "INSERT INTO source (candidate, source, name, hop, format) VALUES ('c', '{id}', '{id}.json', '{hop}', 'f');"
+    )
 }
 
 /// Figures `(metric, statistic, value, unit)` of one run at line `line` of a source.
@@ -585,6 +587,42 @@ fn chunks_that_arrive_in_bursts_were_buffered_on_the_way() {
         found(&sql),
         [
             "k response-buffered: gateway: 60 chunks sent 250 ms apart, the first at 500 ms, reach the client in 1 bursts of up to 60 chunks, the first at 16.5 s: a hop between server and client (gateway) buffers the response"
+        ]
+    );
+}
+
+#[test]
+fn a_backlog_that_grows_is_seen_in_single_requests() {
+    // Sent every half second, answered every second: half of them are in flight at the last send.
+    let sql = source("a", "client")
+        + &requests("a", 40, "300 + i * 500", "900 + i * 500")
+        + "UPDATE mark SET t_ns = t_ns - row * 500000000;";
+    let all = found(&sql);
+    assert!(
+        all.len() == 1
+            && all[0].starts_with("a over-saturated: offered 2.051 requests/s > achieved 0.9744 (47.5 %)"),
+        "{all:?}"
+    );
+    // One wave at a time or a steady pace is none.
+    let steady = found(&(source("a", "client") + &requests("a", 40, "3000", "9000")));
+    assert!(steady.is_empty(), "{steady:?}");
+}
+
+#[test]
+fn a_servers_counter_is_held_against_the_requests_it_frames() {
+    let scrapes = |from: i64, to: i64| {
+        format!(
+            "INSERT INTO series (candidate, source, line, item, metric, labels, t_ns, clock, value) VALUES
+               ('c', 'p', 1, 0, 'vllm:request_success_total', 'finished_reason=\"stop\"', 0, 'epoch:p', {from}),
+               ('c', 'p', 2, 0, 'vllm:request_success_total', 'finished_reason=\"stop\"', 60000000000, 'epoch:p', {to});"
+        )
+    };
+    let sql = source("a", "client") + &requests("a", 40, "300", "900") + &source("p", "engine");
+    assert!(found(&(sql.clone() + &scrapes(1000, 1040))).is_empty());
+    assert_eq!(
+        found(&(sql + &scrapes(1000, 1100))),
+        [
+            "p population-mismatch: the server counts 100 requests, the client completed 40: ratio 2.5, the windows or the callers differ"
         ]
     );
 }
