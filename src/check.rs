@@ -119,13 +119,12 @@ pub fn check(store: &Store) -> Result<Checked> {
     }
     let folder = store.ledger().join("check");
     let kept = folder.join(format!("{}.json", digest(&sources)));
-    let found = match read(&kept) {
-        Some(found) => found,
-        None => {
-            let found = run(&Engine::open(store)?)?;
-            keep(&folder, &kept, &found)?;
-            found
-        }
+    let found = if let Some(found) = read(&kept) {
+        found
+    } else {
+        let found = run(&Engine::open(store)?)?;
+        keep(&folder, &kept, &found)?;
+        found
     };
     let named = |(candidate, source, code, line, item, detail): Row| {
         let row = sources.iter().find(|s| (&s.candidate, &s.source) == (&candidate, &source))?;
@@ -174,7 +173,8 @@ fn digest(sources: &[SourceRow]) -> String {
         text.push_str(sql);
     }
     for s in sources {
-        let line = [&s.candidate, &s.sha256, &s.format, &s.hop, &s.clock, &s.zone].map(String::as_str);
+        let line =
+            [&s.candidate, &s.sha256, &s.format, &s.hop, &s.clock, &s.zone, &s.map].map(String::as_str);
         text.push_str(&line.join("\t"));
         text.push('\n');
     }

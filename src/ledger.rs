@@ -159,8 +159,9 @@ fn inputs_digest(sources: &[SourceRow], cold_first: i64) -> String {
         text.push_str(sql);
     }
     for s in sources {
-        let line =
-            [&s.candidate, &s.sha256, &s.format, &s.hop, &s.clock, &s.zone].map(String::as_str).join("\t");
+        let line = [&s.candidate, &s.sha256, &s.format, &s.hop, &s.clock, &s.zone, &s.map]
+            .map(String::as_str)
+            .join("\t");
         text.push_str(&line);
         text.push('\n');
     }
