@@ -9,16 +9,25 @@ pub mod client_timeline;
 pub mod decimal;
 mod elements;
 mod glance;
+mod envoy;
+pub mod envoy_access_json;
+pub mod envoy_access_text;
+mod fields;
 pub mod guidellm;
 pub mod haproxy_access;
 pub mod health_poll;
 pub mod json;
+mod litellm;
 pub mod litellm_log;
+pub mod litellm_spend;
+pub mod litellm_standard;
 pub mod llama_log;
 mod load_tool;
 pub mod mapping;
 pub mod nginx_access;
 pub mod nginx_error;
+pub mod nginx_text;
+mod objects;
 mod otlp;
 pub mod otlp_json;
 pub mod otlp_json_document;
@@ -27,6 +36,7 @@ pub mod prometheus_range;
 pub mod prometheus_text;
 pub mod request_plan;
 pub mod scrape_manifest;
+mod stamp;
 #[cfg(test)]
 mod testing;
 mod trace;
@@ -180,13 +190,18 @@ pub const USES: [&str; 3] = ["workload", "aggregate", "resources"];
 pub static FORMATS: &[&dyn Format] = &[
     &aiperf::Aiperf,
     &client_timeline::ClientTimeline,
+    &envoy_access_json::EnvoyAccessJson,
+    &envoy_access_text::EnvoyAccessText,
     &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
     &health_poll::HealthPoll,
     &litellm_log::LitellmLog,
+    &litellm_spend::LitellmSpend,
+    &litellm_standard::LitellmStandard,
     &llama_log::LlamaLog,
     &nginx_access::NginxAccess,
     &nginx_error::NginxError,
+    &nginx_text::NginxText,
     &otlp_json::OtlpJson,
     &otlp_json_document::OtlpJsonDocument,
     &otlp_proto::OtlpProto,
