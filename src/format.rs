@@ -6,6 +6,7 @@
 pub mod aiperf;
 pub mod civil;
 pub mod client_timeline;
+pub mod curl_timing;
 pub mod decimal;
 mod elements;
 mod glance;
@@ -15,8 +16,11 @@ pub mod envoy_access_text;
 mod fields;
 pub mod guidellm;
 pub mod haproxy_access;
+pub mod haproxy_text;
+pub mod har;
 pub mod health_poll;
 pub mod json;
+pub mod kong_log;
 mod litellm;
 pub mod litellm_log;
 pub mod litellm_spend;
@@ -35,6 +39,7 @@ pub mod otlp_proto;
 pub mod prometheus_range;
 pub mod prometheus_text;
 pub mod request_plan;
+pub mod resource_timing;
 pub mod scrape_manifest;
 mod stamp;
 #[cfg(test)]
@@ -190,11 +195,15 @@ pub const USES: [&str; 3] = ["workload", "aggregate", "resources"];
 pub static FORMATS: &[&dyn Format] = &[
     &aiperf::Aiperf,
     &client_timeline::ClientTimeline,
+    &curl_timing::CurlTiming,
     &envoy_access_json::EnvoyAccessJson,
     &envoy_access_text::EnvoyAccessText,
     &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
+    &haproxy_text::HaproxyText,
+    &har::Har,
     &health_poll::HealthPoll,
+    &kong_log::KongLog,
     &litellm_log::LitellmLog,
     &litellm_spend::LitellmSpend,
     &litellm_standard::LitellmStandard,
@@ -208,6 +217,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &prometheus_range::PrometheusRange,
     &prometheus_text::PrometheusText,
     &request_plan::RequestPlan,
+    &resource_timing::ResourceTiming,
     &scrape_manifest::ScrapeManifest,
     &vllm_bench::VllmBench,
     &vllm_log::VllmLog,
