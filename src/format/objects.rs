@@ -102,7 +102,9 @@ pub fn any(head: &Head, ours: impl Fn(&str) -> bool + Sync) -> bool {
         found |= seen <= 20 && ours(line.text);
     });
     let mut rows = Rows::default();
-    for text in head.lines() {
+    // Not `Head::lines`, which trims: an indented brace is no new object.
+    for line in head.text.as_ref().unwrap_or(&head.bytes).split(|b| *b == b'\n') {
+        let Ok(text) = std::str::from_utf8(line) else { continue };
         objects.line(Line { text, place: Place::FILE, cut: false }, &mut rows);
     }
     drop(objects);
@@ -143,6 +145,13 @@ mod tests {
         let spread = read("[\n  {\n    \"a\": 1\n  },\n  {\"a\": 2}\n]\n");
         assert_eq!(spread.0, ["2#0 {\n    \"a\": 1\n  }", "5#0 {\"a\": 2}"]);
         assert!(lines.1.is_empty() && array.1.is_empty() && spread.1.is_empty());
+    }
+
+    #[test]
+    fn objects_in_a_head_keep_their_indentation() {
+        let head = Head::of("", b"{\n  \"a\": [\n    {\n    }\n  ],\n  \"b\": 2\n}");
+        assert!(any(&head, |object| object.contains("\"a\"") && object.contains("\"b\"")));
+        assert!(!any(&Head::of("", b"{\"a\": 1"), |_| true));
     }
 
     #[test]
