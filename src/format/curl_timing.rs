@@ -51,6 +51,10 @@ impl Format for CurlTiming {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["client_wait", "ingress"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let named =
             |line: &str| !line.starts_with('{') && pairs(line).iter().any(|(name, _)| is_deciding(name));

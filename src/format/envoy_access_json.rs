@@ -79,6 +79,10 @@ impl Format for EnvoyAccessJson {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours = |object: &str| {
             json::record::<Fields>(object).is_ok_and(|f| {

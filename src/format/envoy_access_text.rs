@@ -33,6 +33,10 @@ impl Format for EnvoyAccessText {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let seen = head.lines().filter(|line| line.starts_with('[')).take(20).any(|line| {
             let fields = fields(line);

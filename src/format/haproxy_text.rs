@@ -37,6 +37,10 @@ impl Format for HaproxyText {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "queue", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours = |line: &str| {
             let fields = fields(line);

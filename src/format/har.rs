@@ -39,6 +39,10 @@ impl Format for Har {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["client_wait", "ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let keys = ["\"startedDateTime\"", "\"request\"", "\"response\""];
         let log = head.contains("\"log\"") && head.contains("\"creator\"") && head.contains("\"entries\"");

@@ -37,6 +37,10 @@ impl Format for KongLog {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours = |text: &str| json::record::<Entry>(text).is_ok_and(|entry| entry.is_whole());
         Match::when(objects::any(head, ours), "started_at, latencies, request, response")

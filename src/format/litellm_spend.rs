@@ -35,6 +35,10 @@ impl Format for LitellmSpend {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let row = |text: &str| json::record::<Row>(text).is_ok_and(|row| row.is_whole());
         let columns = |line: &str| {

@@ -33,6 +33,10 @@ impl Format for LitellmStandard {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours = |text: &str| json::record::<Payload>(text).is_ok_and(|payload| payload.is_whole());
         Match::when(objects::any(head, ours), "id, startTime, endTime, response_cost, hidden_params")

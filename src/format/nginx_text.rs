@@ -47,6 +47,10 @@ impl Format for NginxText {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "queue", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let timed = |line: &str| {
             let fields = fields(line);

@@ -1,6 +1,7 @@
 //! JSON objects however they stand in a file: one a line, spread over lines, one after another, or in an array.
 //!
-//! Memory holds one object at a time. An object that never ends is refused where the next one begins.
+//! Memory holds one object at a time. An object that never ends is refused where the next one begins: at a brace that
+//! the grammar forbids there, or, in a file with one object a line, at the next line.
 
 use super::{Line, Stream};
 use crate::finding::{Code, Place};
@@ -16,21 +17,42 @@ pub struct Objects<F> {
     /// What is there of an object that began on an earlier line.
     text: String,
     place: Place,
-    depth: u32,
+    /// The open braces and brackets.
+    open: Vec<u8>,
+    /// The last sign that is not white space, outside of strings.
+    last: u8,
     quoted: bool,
     escaped: bool,
+    /// Whether the object before stood on one line.
+    lined: bool,
 }
 
 impl<F: FnMut(Line, &mut Rows) + Send> Objects<F> {
     /// Hands every object to `read`.
     pub fn new(read: F) -> Self {
-        Objects { read, text: String::new(), place: Place::FILE, depth: 0, quoted: false, escaped: false }
+        Objects {
+            read,
+            text: String::new(),
+            place: Place::FILE,
+            open: Vec::new(),
+            last: 0,
+            quoted: false,
+            escaped: false,
+            lined: false,
+        }
     }
 
     fn give_up(&mut self, rows: &mut Rows, code: Code, detail: &str) {
         rows.refuse(code, self.place, detail);
         self.text.clear();
-        (self.depth, self.quoted, self.escaped) = (0, false, false);
+        self.open.clear();
+        (self.quoted, self.escaped) = (false, false);
+    }
+
+    /// Whether an object may begin here, within another one.
+    fn may_nest(&self) -> bool {
+        !self.lined
+            && (self.last == b':' || self.open.last() == Some(&b'[') && matches!(self.last, b'[' | b','))
     }
 
     /// Takes one byte; `true` when it ends an object.
@@ -42,36 +64,40 @@ impl<F: FnMut(Line, &mut Rows) + Send> Objects<F> {
         }
         match byte {
             b'"' => self.quoted = true,
-            b'{' | b'[' => self.depth = self.depth.saturating_add(1),
-            b'}' | b']' => self.depth -= 1,
+            b'{' | b'[' => self.open.push(byte),
+            b'}' | b']' => drop(self.open.pop()),
             _ => {}
         }
-        self.depth == 0
+        if !byte.is_ascii_whitespace() {
+            self.last = byte;
+        }
+        self.open.is_empty()
     }
 }
 
 impl<F: FnMut(Line, &mut Rows) + Send> Stream for Objects<F> {
     fn line(&mut self, line: Line, rows: &mut Rows) {
-        // Within an object no line begins with a brace: this is the next one.
-        if self.depth > 0 && line.text.starts_with('{') {
+        if !self.open.is_empty() && line.text.trim_start().starts_with('{') && !self.may_nest() {
             self.give_up(rows, Code::RecordNotJson, "an object that does not end");
         }
         let (mut from, mut item) = (0, 0);
         for (at, byte) in line.text.bytes().enumerate() {
-            if self.depth > 0 {
+            if !self.open.is_empty() {
                 if self.step(byte) {
+                    self.lined = self.text.is_empty();
                     self.text.push_str(line.text.get(from..=at).unwrap_or(""));
                     let object = std::mem::take(&mut self.text);
                     (self.read)(Line { text: &object, place: self.place, cut: false }, rows);
                 }
             } else if byte == b'{' {
-                (from, self.depth, self.place) = (at, 1, Place::item(line.place.line, item));
-                item += 1;
+                (from, self.place) = (at, Place::item(line.place.line, item));
+                self.open.push(byte);
+                (self.last, item) = (byte, item + 1);
             } else if !matches!(byte, b'[' | b']' | b',' | b' ' | b'\t') {
                 return line.refuse(rows, Code::RecordNotJson, "not a JSON object");
             }
         }
-        if self.depth == 0 {
+        if self.open.is_empty() {
             return;
         }
         self.text.push_str(line.text.get(from..).unwrap_or(""));
@@ -84,7 +110,7 @@ impl<F: FnMut(Line, &mut Rows) + Send> Stream for Objects<F> {
     }
 
     fn end(&mut self, rows: &mut Rows) {
-        if self.depth > 0 {
+        if !self.open.is_empty() {
             self.give_up(rows, Code::Truncated, "the file ends within an object");
         }
     }
@@ -102,9 +128,7 @@ pub fn any(head: &Head, ours: impl Fn(&str) -> bool + Sync) -> bool {
         found |= seen <= 20 && ours(line.text);
     });
     let mut rows = Rows::default();
-    // Not `Head::lines`, which trims: an indented brace is no new object.
-    for line in head.text.as_ref().unwrap_or(&head.bytes).split(|b| *b == b'\n') {
-        let Ok(text) = std::str::from_utf8(line) else { continue };
+    for text in head.lines() {
         objects.line(Line { text, place: Place::FILE, cut: false }, &mut rows);
     }
     drop(objects);
@@ -117,7 +141,7 @@ mod tests {
     use crate::row::Table;
 
     /// Objects as `line#item text`, then the findings.
-    fn read(text: &str) -> (Vec<String>, Vec<String>) {
+    fn read_all(text: &str) -> (Vec<String>, Vec<String>) {
         let mut found = Vec::new();
         let mut rows = Rows::default();
         let mut objects = Objects::new(|line: Line, _: &mut Rows| {
@@ -138,17 +162,17 @@ mod tests {
 
     #[test]
     fn lines_arrays_and_spread_objects_are_the_same_to_it() {
-        let lines = read("{\"a\":\"}\\\"{\"}\n{\"b\":[{}]}\n");
+        let lines = read_all("{\"a\":\"}\\\"{\"}\n{\"b\":[{}]}\n");
         assert_eq!(lines.0, [r#"1#0 {"a":"}\"{"}"#, r#"2#0 {"b":[{}]}"#]);
-        let array = read("[{\"a\":1},{\"a\":2}]");
+        let array = read_all("[{\"a\":1},{\"a\":2}]");
         assert_eq!(array.0, [r#"1#0 {"a":1}"#, r#"1#1 {"a":2}"#]);
-        let spread = read("[\n  {\n    \"a\": 1\n  },\n  {\"a\": 2}\n]\n");
+        let spread = read_all("[\n  {\n    \"a\": 1\n  },\n  {\"a\": 2}\n]\n");
         assert_eq!(spread.0, ["2#0 {\n    \"a\": 1\n  }", "5#0 {\"a\": 2}"]);
         assert!(lines.1.is_empty() && array.1.is_empty() && spread.1.is_empty());
     }
 
     #[test]
-    fn objects_in_a_head_keep_their_indentation() {
+    fn lists_of_objects_within_one_are_no_new_ones() {
         let head = Head::of("", b"{\n  \"a\": [\n    {\n    }\n  ],\n  \"b\": 2\n}");
         assert!(any(&head, |object| object.contains("\"a\"") && object.contains("\"b\"")));
         assert!(!any(&Head::of("", b"{\"a\": 1"), |_| true));
@@ -156,8 +180,11 @@ mod tests {
 
     #[test]
     fn what_does_not_end_costs_one_record() {
-        let read = read("{\"a\": 1\n{\"b\": 2}\nnoise\n{\"c\": \"x\n{\"d\": 4}\n{\"e\"");
+        let read = read_all("{\"a\": 1\n{\"b\": 2}\nnoise\n{\"c\": \"x\n{\"d\": 4}\n{\"e\"");
         assert_eq!(read.0, [r#"2#0 {"b": 2}"#, r#"5#0 {"d": 4}"#]);
         assert_eq!(read.1, ["record-not-json", "record-not-json", "record-not-json", "truncated"]);
+        let cut_in_a_list = read_all("{\"a\": 1}\n{\"b\": [1,\n{\"c\": 3}\n");
+        assert_eq!(cut_in_a_list.0, [r#"1#0 {"a": 1}"#, r#"3#0 {"c": 3}"#]);
+        assert_eq!(cut_in_a_list.1, ["record-not-json"]);
     }
 }

@@ -36,6 +36,10 @@ impl Format for ResourceTiming {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["client_wait", "ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let keys = ["\"fetchStart\"", "\"requestStart\"", "\"responseStart\"", "\"responseEnd\""];
         let ours =
