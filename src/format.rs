@@ -6,19 +6,32 @@
 pub mod aiperf;
 pub mod civil;
 pub mod client_timeline;
+pub mod curl_timing;
 pub mod decimal;
 mod elements;
 mod glance;
+mod envoy;
+pub mod envoy_access_json;
+pub mod envoy_access_text;
+mod fields;
 pub mod guidellm;
 pub mod haproxy_access;
+pub mod haproxy_text;
+pub mod har;
 pub mod health_poll;
 pub mod json;
+pub mod kong_log;
+mod litellm;
 pub mod litellm_log;
+pub mod litellm_spend;
+pub mod litellm_standard;
 pub mod llama_log;
 mod load_tool;
 pub mod mapping;
 pub mod nginx_access;
 pub mod nginx_error;
+pub mod nginx_text;
+mod objects;
 mod otlp;
 pub mod otlp_json;
 pub mod otlp_json_document;
@@ -26,7 +39,9 @@ pub mod otlp_proto;
 pub mod prometheus_range;
 pub mod prometheus_text;
 pub mod request_plan;
+pub mod resource_timing;
 pub mod scrape_manifest;
+mod stamp;
 #[cfg(test)]
 mod testing;
 mod trace;
@@ -180,19 +195,29 @@ pub const USES: [&str; 3] = ["workload", "aggregate", "resources"];
 pub static FORMATS: &[&dyn Format] = &[
     &aiperf::Aiperf,
     &client_timeline::ClientTimeline,
+    &curl_timing::CurlTiming,
+    &envoy_access_json::EnvoyAccessJson,
+    &envoy_access_text::EnvoyAccessText,
     &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
+    &haproxy_text::HaproxyText,
+    &har::Har,
     &health_poll::HealthPoll,
+    &kong_log::KongLog,
     &litellm_log::LitellmLog,
+    &litellm_spend::LitellmSpend,
+    &litellm_standard::LitellmStandard,
     &llama_log::LlamaLog,
     &nginx_access::NginxAccess,
     &nginx_error::NginxError,
+    &nginx_text::NginxText,
     &otlp_json::OtlpJson,
     &otlp_json_document::OtlpJsonDocument,
     &otlp_proto::OtlpProto,
     &prometheus_range::PrometheusRange,
     &prometheus_text::PrometheusText,
     &request_plan::RequestPlan,
+    &resource_timing::ResourceTiming,
     &scrape_manifest::ScrapeManifest,
     &vllm_bench::VllmBench,
     &vllm_log::VllmLog,

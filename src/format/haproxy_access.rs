@@ -126,7 +126,7 @@ fn line_of_log(line: Line, rows: &mut Rows, hop: Hop, clock: &str) {
 }
 
 /// What the process says of itself: `[NOTICE] (333) : …`, and its echo without the bracket.
-fn is_notice(line: &str) -> bool {
+pub(super) fn is_notice(line: &str) -> bool {
     ["[NOTICE]", "[WARNING]", "[ALERT]", "[DIAG]", "Proxy "].iter().any(|word| line.starts_with(word))
 }
 
@@ -212,7 +212,7 @@ fn possible(r: &Record, active: i64, line: &Line, rows: &mut Rows) -> bool {
 }
 
 /// `C…` means that the client gave up; any state but `--` and `L…` (answered by `HAProxy` itself) spoils a 2xx.
-fn outcome(status: Option<i64>, state: Option<&str>) -> Outcome {
+pub(super) fn outcome(status: Option<i64>, state: Option<&str>) -> Outcome {
     let by = state.and_then(|state| state.chars().next());
     match (status.map_or(Outcome::Error, Outcome::from_http), by) {
         (Outcome::Ok | Outcome::Error, Some('C')) => Outcome::Cancelled,

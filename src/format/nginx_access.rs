@@ -57,10 +57,15 @@ impl Format for NginxAccess {
                     r.upstream_connect_time,
                 ];
                 let any = |keys: &[Raw]| keys.iter().any(|key| key.0.is_some());
-                r.request_time.0.is_some() && any(&stamped) && any(&upstream)
+                // ingress-nginx documents a JSON format without upstream_*, but with these two.
+                let ingress = r.vhost.0.is_some() && r.request_proto.0.is_some();
+                r.request_time.0.is_some() && any(&stamped) && (any(&upstream) || ingress)
             })
         };
-        Match::when(head.lines().take(20).any(nginx), "request_time, msec or time, upstream_*")
+        Match::when(
+            head.lines().take(20).any(nginx),
+            "request_time, msec or time, upstream_* or vhost and request_proto",
+        )
     }
 
     fn reader(&self, cx: &Context) -> Reader {
@@ -69,8 +74,9 @@ impl Format for NginxAccess {
     }
 }
 
+/// One request, by the names of nginx's variables.
 #[derive(Deserialize)]
-struct Record<'a> {
+pub(super) struct Record<'a> {
     #[serde(borrow, default)]
     msec: Raw<'a>,
     #[serde(borrow, default)]
@@ -121,6 +127,10 @@ struct Record<'a> {
     limit_req_status: Raw<'a>,
     #[serde(borrow, default)]
     limit_conn_status: Raw<'a>,
+    #[serde(borrow, default)]
+    vhost: Raw<'a>,
+    #[serde(borrow, default)]
+    request_proto: Raw<'a>,
 }
 
 impl<'a> Record<'a> {
@@ -217,7 +227,8 @@ fn line_of_log(line: Line, rows: &mut Rows, hop: Hop, clock: &str) {
     }
 }
 
-fn read(r: &Record, line: &Line, rows: &mut Rows, hop: Hop, clock: &str) {
+/// Adds one request.
+pub(super) fn read(r: &Record, line: &Line, rows: &mut Rows, hop: Hop, clock: &str) {
     let ids = r.traceparent.text().or(r.http_traceparent.text()).and_then(traceparent);
     let (outcome, error) = r.ending();
     let request = Request {
@@ -420,6 +431,9 @@ mod tests {
         for sample in [DELAYED, REJECTED, UNREACHABLE] {
             assert!(recognises(&NginxAccess, &format!("garbage\n{sample}")));
         }
+        let ingress = r#"{"time":"2026-11-30T21:23:39+00:00","request_id":"a","request_time":1.5,"status":200,"vhost":"llm","request_proto":"HTTP/1.1","duration":1.5}"#;
+        assert!(recognises(&NginxAccess, ingress));
+        assert_eq!(read(&NginxAccess, ingress).rows(Table::Request, &["request_id", "status"]), ["a|200"]);
         for other in ["", "garbage", r#"{"request_time":1,"msec":1}"#, r#"{"msec":1,"upstream_addr":"a"}"#] {
             assert!(!recognises(&NginxAccess, other), "{other}");
         }

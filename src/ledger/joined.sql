@@ -15,7 +15,9 @@ SELECT
   a.clock AS client_clock, c.prefill AS echo_prefill,
   s.gateway_row, g.start_ns AS gateway_start, g.end_ns AS gateway_end, g.step_ns AS gateway_step,
   g.clock AS gateway_clock,
-  COALESCE(g.handshake, 0) + COALESCE(g.wait, 0) + COALESCE(g.connect, 0) AS gateway_wait,
+  -- A gateway that states none of its waits has an unknown one, not one of zero.
+  CASE WHEN COALESCE(g.handshake, g.wait, g.connect) IS NOT NULL
+    THEN COALESCE(g.handshake, 0) + COALESCE(g.wait, 0) + COALESCE(g.connect, 0) END AS gateway_wait,
   -- A proxy rounds both figures by itself, so the inner one can come out a step longer than the outer.
   g.response AS gateway_response,
   CASE WHEN g.whole < g.upstream THEN 0 ELSE g.whole - g.upstream END AS gateway_around,

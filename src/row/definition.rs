@@ -58,6 +58,52 @@ definitions! {
     "haproxy.response" Gateway "header": "connected to the server" => "response header received (not the first token)", queue None;
     "haproxy.active" Gateway "e2e": "first byte of the request" => "last byte sent", queue Some(true);
     "haproxy.total" Gateway "connection": "connection accepted, idle time of a kept connection included" => "last byte sent", queue Some(true);
+    // Envoy's durations, ms unless a COMMON_DURATION names its unit: access log command operators.
+    "envoy.duration" Gateway "e2e": "request received by the proxy" => "last byte sent to the caller", queue Some(true);
+    "envoy.request" Gateway "request": "request received by the proxy" => "last byte of the request received", queue None;
+    "envoy.request_tx" Gateway "request_tx": "request received by the proxy" => "last byte of the request sent to the upstream", queue Some(false);
+    "envoy.response" Gateway "header": "request received by the proxy" => "first byte of the upstream's response (headers, not the first token)", queue Some(true);
+    "envoy.response_tx" Gateway "response_tx": "first byte of the upstream's response (headers)" => "last byte sent to the caller", queue Some(true);
+    "envoy.pool_ready" Gateway "pool": "request received by the proxy" => "connection to the upstream ready", queue Some(false);
+    "envoy.upstream_service" Gateway "header": "request sent to the upstream" => "response header received (not the first token)", queue Some(true);
+    "envoy.upstream_connect" Gateway "connect": "connect to the upstream begun" => "connected", queue None;
+    "envoy.first_body" Gateway "first_body": "first byte of the request received" => "first byte of the response body received from the upstream", queue Some(true);
+    "envoy.upstream_first_body" Gateway "first_body": "last byte of the request sent to the upstream" => "first byte of the response body received from the upstream", queue Some(true);
+    "envoy.first_sent" Gateway "header": "first byte of the request received" => "first byte of the response sent to the caller (headers, not the first token)", queue Some(true);
+    "higress.ttft" Gateway "ttft": "request headers received by the gateway's statistics plugin" => "first chunk of the streamed response", queue Some(true);
+    "higress.service" Gateway "e2e": "request headers received by the gateway's statistics plugin" => "end of the response", queue Some(true);
+    // Kong: latencies of the log serializer, ms; ai-proxy's meta and usage.
+    "kong.request" Gateway "e2e": "first byte of the request read" => "last byte sent to the caller", queue Some(true);
+    "kong.kong" Gateway "plugins": "work of the gateway's own plugins begun" => "ended, all phases added up", queue Some(false);
+    "kong.proxy" Gateway "header": "request handed to the upstream" => "response header received (not the first token)", queue Some(true);
+    "kong.receive" Gateway "receive": "response header received from the upstream" => "response read and processed", queue None;
+    "kong.llm" Gateway "e2e": "request sent to the model's provider" => "full response received (not the first token)", queue Some(true);
+    "kong.ttft" Gateway "ttft": "request sent to the model's provider" => "first output token received", queue Some(true);
+    "litellm.ttft" Gateway "ttft": "request received by the proxy" => "first chunk of the response (completionStartTime)", queue Some(true);
+    "litellm.request" Gateway "e2e": "request received by the proxy" => "end of the response", queue Some(true);
+    "litellm.overhead" Gateway "overhead": "request received by the proxy" => "end of the response, less the call of the model", queue Some(false);
+    // HTTP clients: HAR 1.2 timings (ms, exclusive), curl -w (s, cumulative from the start), W3C Resource Timing.
+    "har.blocked" Client "pool": "request made" => "connection obtained, or begun", queue None;
+    "har.dns" Client "dns": "look-up of the name begun" => "address known", queue None;
+    "har.connect" Client "connect": "connect begun" => "TCP and TLS established", queue None;
+    "har.ssl" Client "tls": "TLS begun" => "TLS established", queue None;
+    "har.send" Client "send": "first byte written" => "last byte written", queue None;
+    "har.waiting" Client "header": "last byte written" => "first response byte (headers, not the first token)", queue Some(true);
+    "har.receive" Client "receive": "first response byte" => "last response byte", queue None;
+    "har.total" Client "e2e": "request made" => "last response byte", queue Some(true);
+    "curl.dns" Client "dns": "transfer begun" => "address known", queue None;
+    "curl.connect" Client "connect": "transfer begun" => "TCP established", queue None;
+    "curl.tls" Client "tls": "transfer begun" => "TLS established", queue None;
+    "curl.pretransfer" Client "pool": "transfer begun" => "request about to be written", queue None;
+    "curl.posttransfer" Client "send": "transfer begun" => "last byte of the request written", queue None;
+    "curl.redirect" Client "redirect": "transfer begun" => "final request begun, after redirects", queue None;
+    "curl.first_byte" Client "header": "transfer begun" => "first response byte (headers, not the first token)", queue Some(true);
+    "curl.total" Client "e2e": "transfer begun" => "transfer over", queue Some(true);
+    "resource.dns" Client "dns": "look-up of the name begun" => "address known", queue None;
+    "resource.connect" Client "connect": "connect begun" => "TCP and TLS established", queue None;
+    "resource.tls" Client "tls": "TLS begun" => "TLS established", queue None;
+    "resource.waiting" Client "header": "request about to be written" => "first response byte (headers, not the first token)", queue Some(true);
+    "resource.total" Client "e2e": "fetch begun" => "last response byte", queue Some(true);
     // vLLM span llm_request, seconds; vllm/v1/metrics and design/metrics.
     "vllm.ttft" Engine "ttft": "arrival at the API server" => "first token seen by the API server", queue Some(true);
     "vllm.queue" Engine "queue": "request taken in by the engine core" => "most recent scheduling", queue Some(true);
