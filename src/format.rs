@@ -12,6 +12,7 @@ mod glance;
 pub mod guidellm;
 pub mod haproxy_access;
 pub mod health_poll;
+pub mod jaeger;
 pub mod json;
 pub mod litellm_log;
 pub mod llama_log;
@@ -27,6 +28,7 @@ pub mod prometheus_range;
 pub mod prometheus_text;
 pub mod request_plan;
 pub mod scrape_manifest;
+pub mod tempo;
 #[cfg(test)]
 mod testing;
 mod trace;
@@ -35,6 +37,7 @@ mod values;
 pub mod vllm_bench;
 pub mod vllm_log;
 mod vllm_message;
+pub mod zipkin;
 
 pub use glance::clocks;
 pub use unknown::describe;
@@ -183,6 +186,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
     &health_poll::HealthPoll,
+    &jaeger::Jaeger,
     &litellm_log::LitellmLog,
     &llama_log::LlamaLog,
     &nginx_access::NginxAccess,
@@ -194,8 +198,10 @@ pub static FORMATS: &[&dyn Format] = &[
     &prometheus_text::PrometheusText,
     &request_plan::RequestPlan,
     &scrape_manifest::ScrapeManifest,
+    &tempo::Tempo,
     &vllm_bench::VllmBench,
     &vllm_log::VllmLog,
+    &zipkin::Zipkin,
 ];
 
 /// The format with this id.

@@ -115,7 +115,7 @@ mod tests {
             read.rows(Table::Measure, &["line", "definition", "duration_ns", "unit"])[6..9],
             ["2|vllm.ttft|86841822|s", "2|vllm.queue|35516|s", "2|vllm.prefill|76259492|s"]
         );
-        let clock = "epoch:otlp:60c4513a-d955-4358-b1a3-24c556fd447b";
+        let clock = "epoch:span:60c4513a-d955-4358-b1a3-24c556fd447b";
         assert!(read.rows(Table::Mark, &["clock"]).iter().all(|c| c == clock));
         let cx = Context { clock: Some("node-1".to_owned()), ..context(&OtlpJson) };
         let declared = read_as(&OtlpJson, &cx, VLLM);
@@ -214,7 +214,7 @@ mod tests {
         let read = read(&OtlpJson, &text);
         assert_eq!(read.findings(), [""; 0]);
         assert_eq!(read.rows(Table::Request, &["instance"]), ["ab"]);
-        assert_eq!(read.rows(Table::Mark, &["clock"])[0], "epoch:otlp:ab");
+        assert_eq!(read.rows(Table::Mark, &["clock"])[0], "epoch:span:ab");
         assert_eq!(read.rows(Table::Measure, &["definition", "duration_ns"]), ["vllm.e2e|500000000"]);
     }
 

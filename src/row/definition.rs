@@ -65,6 +65,19 @@ definitions! {
     "vllm.decode" Engine "decode": "first new token" => "last new token", queue Some(false);
     "vllm.inference" Engine "inference": "most recent scheduling" => "last new token", queue Some(false);
     "vllm.e2e" Engine "e2e": "arrival at the API server" => "finished", queue Some(true);
+    // SGLang's span of a request, seconds; srt/observability/req_time_stats.py. Its "prefill" holds the queue.
+    "sglang-span.ttft" Engine "ttft": "request created in the API server" => "first token seen by the API server", queue Some(true);
+    "sglang-span.dispatched_ttft" Engine "dispatched_ttft": "request handed to the scheduler by the API server" => "first token seen by the API server", queue Some(true);
+    "sglang-span.decode" Engine "decode": "first token seen by the API server" => "finished", queue Some(false);
+    "sglang-span.dispatched_e2e" Engine "dispatched_e2e": "request handed to the scheduler by the API server" => "finished", queue Some(true);
+    "sglang-span.e2e" Engine "e2e": "request created in the API server" => "finished", queue Some(true);
+    // RTP-LLM's span, from the response's aux_info: TTFT in ms, the other two in ns and without the wait.
+    "rtp-llm.ttft" Engine "ttft": "request taken in by the engine" => "first token", queue Some(true);
+    "rtp-llm.prefill" Engine "prefill": "end of the engine's wait" => "first token", queue Some(false);
+    "rtp-llm.decode" Engine "decode": "first token" => "finished", queue Some(false);
+    // OpenTelemetry's conventions for callers of models; the second is written by load generators only.
+    "gen-ai.ttfc" Client "first_chunk": "call begun" => "first chunk of the response", queue Some(true);
+    "gen-ai.ttft" Client "ttft": "call begun" => "first token as the instrumentation counts it", queue Some(true);
     // llama.cpp server `timings` and print_timing, ms: no queue or slot wait in them.
     "llama.prefill" Engine "prefill": "prompt processing begun" => "prompt processed, uncached tokens only", queue Some(false);
     "llama.decode" Engine "decode": "prompt processed" => "last token", queue Some(false);
