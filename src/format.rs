@@ -7,6 +7,7 @@ pub mod aiperf;
 pub mod civil;
 pub mod client_timeline;
 pub mod decimal;
+pub mod dynamo_trace;
 mod elements;
 mod glance;
 pub mod guidellm;
@@ -29,11 +30,14 @@ pub mod prometheus_text;
 pub mod request_plan;
 pub mod scrape_manifest;
 pub mod tempo;
+pub mod tgi_log;
 #[cfg(test)]
 mod testing;
 mod trace;
 mod unknown;
 mod values;
+pub mod triton_trace;
+pub mod trtllm_perf;
 pub mod vllm_bench;
 pub mod vllm_log;
 mod vllm_message;
@@ -183,6 +187,7 @@ pub const USES: [&str; 3] = ["workload", "aggregate", "resources"];
 pub static FORMATS: &[&dyn Format] = &[
     &aiperf::Aiperf,
     &client_timeline::ClientTimeline,
+    &dynamo_trace::DynamoTrace,
     &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
     &health_poll::HealthPoll,
@@ -199,6 +204,9 @@ pub static FORMATS: &[&dyn Format] = &[
     &request_plan::RequestPlan,
     &scrape_manifest::ScrapeManifest,
     &tempo::Tempo,
+    &tgi_log::TgiLog,
+    &triton_trace::TritonTrace,
+    &trtllm_perf::TrtllmPerf,
     &vllm_bench::VllmBench,
     &vllm_log::VllmLog,
     &zipkin::Zipkin,

@@ -93,8 +93,7 @@ fn read(cx: &Context, bytes: &[u8], rows: &mut Rows) {
         return rows.refuse(Code::TextInvalid, Place::FILE, "not UTF-8");
     };
     let mut sink = Sink::new(cx, 1, rows).in_steps_of(MICROSECOND).of_document();
-    let mut text = serde_json::Deserializer::from_str(text);
-    let spans = elements::Elements::new(|one: &RawValue| {
+    let done = elements::objects(text, |one| {
         // An array within is a trace.
         if !one.get().starts_with('[') {
             return span(one, &mut sink);
@@ -103,7 +102,7 @@ fn read(cx: &Context, bytes: &[u8], rows: &mut Rows) {
             sink.refuse(json::complaint(&error).0, &error.to_string());
         }
     });
-    if let Err(error) = serde::Deserializer::deserialize_seq(&mut text, spans).and_then(|()| text.end()) {
+    if let Err(error) = done {
         let (code, detail) = json::complaint(&error);
         sink.refuse(if error.is_eof() { Code::Truncated } else { code }, &detail);
     }
