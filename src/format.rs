@@ -24,6 +24,8 @@ pub mod nginx_error;
 mod otlp;
 pub mod otlp_json;
 pub mod otlp_json_document;
+pub mod otlp_logs;
+pub mod otlp_metrics;
 pub mod otlp_proto;
 pub mod prometheus_range;
 pub mod prometheus_text;
@@ -198,6 +200,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &nginx_error::NginxError,
     &otlp_json::OtlpJson,
     &otlp_json_document::OtlpJsonDocument,
+    &otlp_logs::OtlpLogs,
+    &otlp_metrics::OtlpMetrics,
     &otlp_proto::OtlpProto,
     &prometheus_range::PrometheusRange,
     &prometheus_text::PrometheusText,

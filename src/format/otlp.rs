@@ -82,14 +82,19 @@ impl<'v: 'a, 'a> Attributed<'v> for Resource<'a> {
 }
 
 impl Resource<'_> {
+    /// The name of the service.
+    pub fn service(&self) -> Option<&str> {
+        self.service.as_deref()
+    }
+
     /// The most telling name of the instance: its pod, its id, its host.
-    fn instance(&self) -> Option<&str> {
+    pub fn instance(&self) -> Option<&str> {
         self.pod.as_deref().or(self.instance.as_deref()).or(self.host.as_deref())
     }
 
     /// The clock of its times: one process has one clock, however many files its spans were exported to. A service
     /// of several instances is told apart by instance, pod or host where they are named.
-    fn clock(&self, cx: &Context) -> String {
+    pub fn clock(&self, cx: &Context) -> String {
         if cx.clock.is_some() {
             return cx.epoch();
         }

@@ -183,10 +183,18 @@ impl<'de> Visitor<'de> for Walk<'_, 'de, '_> {
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
+/// Who wrote what follows.
 #[derive(Default, Deserialize)]
-struct ResourceRecord<'a> {
+pub struct ResourceRecord<'a> {
     #[serde(borrow, default)]
     attributes: Folded<Resource<'a>>,
+}
+
+impl<'a> ResourceRecord<'a> {
+    /// What is known of it.
+    pub fn get(&self) -> &Resource<'a> {
+        &self.attributes.0
+    }
 }
 
 #[derive(Deserialize)]
@@ -302,7 +310,7 @@ fn base64_hex(text: &str) -> Option<String> {
 
 /// What an array of attributes comes to.
 #[derive(Default)]
-struct Folded<T>(T);
+pub struct Folded<T>(pub T);
 
 impl<'de, T: Attributed<'de>> Deserialize<'de> for Folded<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
