@@ -38,6 +38,10 @@ impl Format for DynamoTrace {
         Hop::Router
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let schema = head.lines().take(20).find_map(|line| {
             let record = record(line).ok()?;

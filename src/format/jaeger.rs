@@ -41,6 +41,10 @@ impl Format for Jaeger {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "queue", "prefill"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let object = matches!(head.first_byte(), Some(b'{' | b'['));
         let span = ["\"traceID\"", "\"spanID\"", "\"operationName\""].iter().all(|key| head.contains(key));

@@ -35,6 +35,10 @@ impl Format for OtlpLogs {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ready"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let starts = [r#"{"resourceLogs":"#, r#"[{"resourceLogs":"#];
         Match::when(starts.iter().any(|start| begins(&head.bytes, start)), "resourceLogs")

@@ -32,6 +32,10 @@ impl Format for OtlpMetrics {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let starts = [r#"{"resourceMetrics":"#, r#"[{"resourceMetrics":"#];
         Match::when(starts.iter().any(|start| begins(&head.bytes, start)), "resourceMetrics")

@@ -24,6 +24,10 @@ impl Format for Tempo {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "queue", "prefill"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let version = |version: &str, because| Match::Yes { version: version.to_owned(), because };
         if begins(&head.bytes, r#"{"batches":["#) && head.contains("pans\"") {

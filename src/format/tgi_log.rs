@@ -59,6 +59,10 @@ impl Format for TgiLog {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["queue", "ready"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let of_tgi = head.lines().take(60).any(|line| entry(&plain(line)).is_some());
         Match::when(of_tgi, "target text_generation_router or text_generation_launcher")

@@ -31,6 +31,10 @@ impl Format for TritonTrace {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["queue"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let named = ["\"id\"", "\"timestamps\"", "\"ns\""].iter().all(|key| head.contains(key));
         let point = ["REQUEST_START", "QUEUE_START", "HTTP_RECV_START", "GRPC_WAITREAD_START"];

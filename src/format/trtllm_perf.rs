@@ -32,6 +32,10 @@ impl Format for TrtllmPerf {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["queue", "prefill"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let json = matches!(head.first_byte(), Some(b'[' | b'{'));
         let timing = head.contains("\"timing_metrics\"") && head.contains("perf_metrics\"");

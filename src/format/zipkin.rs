@@ -34,6 +34,10 @@ impl Format for Zipkin {
         Hop::Gateway
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "queue", "prefill"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let has = |keys: &[&str]| keys.iter().any(|key| head.contains(key));
         let span = head.first_byte() == Some(b'[')
