@@ -119,6 +119,8 @@ codes! {
     IdAmbiguous = "id-ambiguous", Warning;
     /// No offset between two clocks can satisfy every exchange.
     ClockContradiction = "clock-contradiction", Error;
+    /// Two clocks in one document cannot both be right, by what calls what.
+    ClockSkew = "clock-skew", Warning;
     /// A duration measured inside another is longer than it.
     NestedContradiction = "nested-contradiction", Warning;
     /// Exchanges that no other hop's record joins.

@@ -8,6 +8,7 @@ pub mod civil;
 pub mod client_timeline;
 pub mod curl_timing;
 pub mod decimal;
+pub mod dynamo_trace;
 mod elements;
 mod glance;
 mod envoy;
@@ -19,6 +20,7 @@ pub mod haproxy_access;
 pub mod haproxy_text;
 pub mod har;
 pub mod health_poll;
+pub mod jaeger;
 pub mod json;
 pub mod kong_log;
 mod litellm;
@@ -35,6 +37,8 @@ mod objects;
 mod otlp;
 pub mod otlp_json;
 pub mod otlp_json_document;
+pub mod otlp_logs;
+pub mod otlp_metrics;
 pub mod otlp_proto;
 pub mod prometheus_range;
 pub mod prometheus_text;
@@ -42,14 +46,19 @@ pub mod request_plan;
 pub mod resource_timing;
 pub mod scrape_manifest;
 mod stamp;
+pub mod tempo;
+pub mod tgi_log;
 #[cfg(test)]
 mod testing;
 mod trace;
 mod unknown;
 mod values;
+pub mod triton_trace;
+pub mod trtllm_perf;
 pub mod vllm_bench;
 pub mod vllm_log;
 mod vllm_message;
+pub mod zipkin;
 
 pub use glance::clocks;
 pub use unknown::describe;
@@ -198,12 +207,14 @@ pub static FORMATS: &[&dyn Format] = &[
     &curl_timing::CurlTiming,
     &envoy_access_json::EnvoyAccessJson,
     &envoy_access_text::EnvoyAccessText,
+    &dynamo_trace::DynamoTrace,
     &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
     &haproxy_text::HaproxyText,
     &har::Har,
     &health_poll::HealthPoll,
     &kong_log::KongLog,
+    &jaeger::Jaeger,
     &litellm_log::LitellmLog,
     &litellm_spend::LitellmSpend,
     &litellm_standard::LitellmStandard,
@@ -213,14 +224,21 @@ pub static FORMATS: &[&dyn Format] = &[
     &nginx_text::NginxText,
     &otlp_json::OtlpJson,
     &otlp_json_document::OtlpJsonDocument,
+    &otlp_logs::OtlpLogs,
+    &otlp_metrics::OtlpMetrics,
     &otlp_proto::OtlpProto,
     &prometheus_range::PrometheusRange,
     &prometheus_text::PrometheusText,
     &request_plan::RequestPlan,
     &resource_timing::ResourceTiming,
     &scrape_manifest::ScrapeManifest,
+    &tempo::Tempo,
+    &tgi_log::TgiLog,
+    &triton_trace::TritonTrace,
+    &trtllm_perf::TrtllmPerf,
     &vllm_bench::VllmBench,
     &vllm_log::VllmLog,
+    &zipkin::Zipkin,
 ];
 
 /// The format with this id.

@@ -15,3 +15,4 @@ mod mapping;
 mod reproducible;
 mod store;
 mod support;
+mod traces;

@@ -14,6 +14,22 @@ pub fn each<'a, T: Deserialize<'a>>(array: &'a RawValue, read: impl FnMut(T)) ->
     serde_json::Deserializer::from_str(array.get()).deserialize_seq(Elements::new(read))
 }
 
+/// Hands every object of a document to `read`: of one array, or objects one after another.
+///
+/// # Errors
+/// What ended it early; the objects before were read.
+pub fn objects<'a>(text: &'a str, mut read: impl FnMut(&'a RawValue)) -> serde_json::Result<()> {
+    let mut values = serde_json::Deserializer::from_str(text);
+    if text.trim_ascii_start().starts_with('[') {
+        values.deserialize_seq(Elements::new(read))?;
+        return values.end();
+    }
+    for value in values.into_iter::<&RawValue>() {
+        read(value?);
+    }
+    Ok(())
+}
+
 /// A visitor of a sequence that hands every element on.
 pub struct Elements<T, F>(F, PhantomData<T>);
 
@@ -42,6 +58,17 @@ impl<'de, T: Deserialize<'de>, F: FnMut(T)> Visitor<'de> for Elements<T, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn objects_stand_in_an_array_or_one_after_another() {
+        for text in
+            [r#"[{"a":1},{"a":2}]"#, "{\"a\":1}\n{\"a\":2}\n", r#" [{"a":1},{"a":2},{"#, r#"{"a":1}{"a":2}{"#]
+        {
+            let mut seen = 0;
+            assert_eq!(objects(text, |_| seen += 1).is_ok(), !text.ends_with('{'), "{text}");
+            assert_eq!(seen, 2, "{text}");
+        }
+    }
 
     #[test]
     fn elements_before_a_wrong_one_are_read() {

@@ -70,6 +70,22 @@ pub fn duration(rows: &mut Rows, place: Place, name: &str, ns: Option<i64>) -> O
     None
 }
 
+/// How long it took from one stated instant to a later one. A later one that is earlier is reported, and nothing given.
+pub fn between(
+    rows: &mut Rows,
+    place: Place,
+    (from, from_ns): (&str, Option<i64>),
+    (to, to_ns): (&str, Option<i64>),
+) -> Option<i64> {
+    let (begun, done) = (from_ns?, to_ns?);
+    if done >= begun {
+        return done.checked_sub(begun);
+    }
+    let detail = format!("{to} {done} ns < {from} {begun} ns: what lies between is left out");
+    rows.finding(Code::ValueImpossible, place, &detail);
+    None
+}
+
 /// The last line of an error text that says something (a traceback ends with its cause), cut short.
 #[must_use]
 pub fn error_text(text: &str) -> &str {

@@ -1,16 +1,24 @@
-//! OTLP trace spans, from either encoding, to rows: what `otlp_json` and `otlp_proto` share.
+//! Trace spans, from any encoding, to rows: what the readers of OTLP, Tempo, Jaeger and Zipkin share.
 //!
 //! - A span with `gen_ai.latency.*` is one request of an engine. First token = span start + time to first token.
 //! - Any other SERVER span is one request at a gateway; one process may write several for one request.
+//! - A CLIENT span of a `gen_ai.operation.name` that generates is one request as its caller saw it.
 //! - Every other span is an event `span`, by service and span name.
+//!
+//! Spans of different processes do not share a clock, not even in one file.
 //!
 //! Only the attributes named here are read: the others hold prompts, answers and keys.
 
+mod dialect;
 pub mod json;
+mod nesting;
 
-use super::Context;
+use super::{Context, decimal};
 use crate::finding::{Code, Place};
 use crate::row::{Event, Hop, Outcome, Request, RequestKey, Rows};
+use dialect::{Attributes, Dialect};
+pub use nesting::Kind;
+use nesting::{Nesting, Node};
 use std::borrow::Cow;
 
 /// Queue and prefill may exceed the time to first token by this much, for the engine takes them on another clock.
@@ -27,6 +35,23 @@ pub trait Value<'a> {
     fn int(&self) -> Option<i64>;
     /// A number of seconds, as nanoseconds.
     fn seconds(&self) -> Option<i64>;
+}
+
+/// A value written as plain text, without a type.
+pub struct Plain<'a>(pub Cow<'a, str>);
+
+impl<'a> Value<'a> for Plain<'a> {
+    fn text(&self) -> Option<Cow<'a, str>> {
+        Some(self.0.clone()).filter(|text| !text.is_empty())
+    }
+
+    fn int(&self) -> Option<i64> {
+        self.0.parse().ok()
+    }
+
+    fn seconds(&self) -> Option<i64> {
+        decimal::to_ns(&self.0, decimal::S)
+    }
 }
 
 /// What has attributes.
@@ -50,96 +75,37 @@ impl<'v: 'a, 'a> Attributed<'v> for Resource<'a> {
             "service.name" => self.service = value.text(),
             "service.instance.id" => self.instance = value.text(),
             "k8s.pod.name" => self.pod = value.text(),
-            "host.name" => self.host = value.text(),
+            "host.name" | "hostname" | "ip" if self.host.is_none() => self.host = value.text(),
             _ => {}
         }
     }
 }
 
 impl Resource<'_> {
+    /// The name of the service.
+    pub fn service(&self) -> Option<&str> {
+        self.service.as_deref()
+    }
+
     /// The most telling name of the instance: its pod, its id, its host.
-    fn instance(&self) -> Option<&str> {
+    pub fn instance(&self) -> Option<&str> {
         self.pod.as_deref().or(self.instance.as_deref()).or(self.host.as_deref())
     }
 
-    /// The clock of its times: one process has one clock, however many files its spans were exported to.
-    fn clock(&self, cx: &Context) -> String {
+    /// The clock of its times: one process has one clock, however many files its spans were exported to. A service
+    /// of several instances is told apart by instance, pod or host where they are named.
+    pub fn clock(&self, cx: &Context) -> String {
         if cx.clock.is_some() {
             return cx.epoch();
         }
-        let process = self.instance.as_deref().or(self.service.as_deref()).unwrap_or(&cx.source);
-        format!("epoch:otlp:{process}")
-    }
-}
-
-/// The attributes of a span that are used.
-#[derive(Debug, Default)]
-pub struct Attributes<'a> {
-    ttft: Option<i64>,
-    queue: Option<i64>,
-    prefill: Option<i64>,
-    decode: Option<i64>,
-    inference: Option<i64>,
-    e2e: Option<i64>,
-    id: Option<Cow<'a, str>>,
-    model: Option<Cow<'a, str>>,
-    input_tokens: Option<i64>,
-    output_tokens: Option<i64>,
-    status: Option<i64>,
-    engine: bool,
-    /// The first field whose value is not what it should be.
-    unread: Option<String>,
-}
-
-impl<'v: 'a, 'a> Attributed<'v> for Attributes<'a> {
-    fn attribute(&mut self, key: &str, value: &impl Value<'v>) {
-        let (field, number) = if let Some(latency) = key.strip_prefix("gen_ai.latency.") {
-            self.engine = true;
-            let field = match latency {
-                "time_to_first_token" => &mut self.ttft,
-                "time_in_queue" => &mut self.queue,
-                "time_in_model_prefill" => &mut self.prefill,
-                "time_in_model_decode" => &mut self.decode,
-                "time_in_model_inference" => &mut self.inference,
-                "e2e" => &mut self.e2e,
-                _ => return,
-            };
-            (field, value.seconds())
-        } else {
-            let field = match key {
-                "gen_ai.usage.prompt_tokens" | "gen_ai.usage.input_tokens" => &mut self.input_tokens,
-                "gen_ai.usage.completion_tokens" | "gen_ai.usage.output_tokens" => &mut self.output_tokens,
-                "http.response.status_code" => &mut self.status,
-                "gen_ai.request.id" => return self.id = value.text(),
-                "gen_ai.request.model" => return self.model = value.text(),
-                "gen_ai.response.model" if self.model.is_none() => return self.model = value.text(),
-                _ => return,
-            };
-            (field, value.int())
-        };
-        *field = number.filter(|n| *n >= 0);
-        if field.is_none() {
-            self.unread(key);
+        // What SDKs call a service that was given no name, with or without the program's.
+        let service = self.service.as_deref().filter(|name| !name.starts_with("unknown_service"));
+        match (self.instance.as_deref().or(self.pod.as_deref()), service, self.host.as_deref()) {
+            (Some(instance), ..) => format!("epoch:span:{instance}"),
+            (None, Some(service), Some(host)) => format!("epoch:span:{service}@{host}"),
+            (None, Some(service), None) => format!("epoch:span:{service}"),
+            (None, None, host) => format!("epoch:span:{}@{}", cx.source, host.unwrap_or_default()),
         }
-    }
-}
-
-impl Attributes<'_> {
-    /// Remembers that a field does not hold what it should, for a finding.
-    pub fn unread(&mut self, field: &str) {
-        self.unread.get_or_insert_with(|| field.to_owned());
-    }
-
-    /// What it states as durations, each under the definition of vLLM's span.
-    fn measures(&self) -> [(&'static str, Option<i64>); 6] {
-        [
-            ("vllm.ttft", self.ttft),
-            ("vllm.queue", self.queue),
-            ("vllm.prefill", self.prefill),
-            ("vllm.decode", self.decode),
-            ("vllm.inference", self.inference),
-            ("vllm.e2e", self.e2e),
-        ]
     }
 }
 
@@ -154,8 +120,8 @@ pub struct Span<'a> {
     pub parent_id: Option<Cow<'a, str>>,
     /// What was done.
     pub name: Option<Cow<'a, str>>,
-    /// Whether its kind is SERVER.
-    pub server: bool,
+    /// On which side of a call it stands.
+    pub kind: Kind,
     /// Whether its status is ERROR.
     pub failed: bool,
     /// When it began, in ns since the epoch.
@@ -177,6 +143,15 @@ pub fn id(text: &str, digits: usize) -> Option<Cow<'_, str>> {
     Some(if upper { text.to_ascii_lowercase().into() } else { text.into() })
 }
 
+/// An id of fewer digits, with its leading zeros.
+#[must_use]
+pub fn padded(text: &str, digits: usize) -> Option<Cow<'_, str>> {
+    if text.is_empty() || text.len() >= digits {
+        return id(text, digits);
+    }
+    id(&format!("{text:0>digits$}"), digits).map(|id| Cow::Owned(id.into_owned()))
+}
+
 /// Turns spans into rows, in the order of one line or document.
 pub struct Sink<'a, 'r> {
     cx: &'r Context,
@@ -187,14 +162,38 @@ pub struct Sink<'a, 'r> {
     clock: String,
     scope: Cow<'a, str>,
     undefined: bool,
+    /// The step of its times.
+    step_ns: i64,
+    /// The spans seen, where their clocks are to be compared, and the number of the clock.
+    nesting: Option<(Nesting, usize)>,
 }
 
 impl<'a, 'r> Sink<'a, 'r> {
     /// A sink for the spans of the line or document at `line`.
     pub fn new(cx: &'r Context, line: i64, rows: &'r mut Rows) -> Self {
         let place = Place::item(line, 0);
-        let (resource, clock) = (Resource::default(), String::new());
-        Sink { cx, rows, place, resource, clock, scope: Cow::Borrowed(""), undefined: false }
+        let resource = Resource::default();
+        let (clock, scope) = (resource.clock(cx), Cow::Borrowed(""));
+        Sink { cx, rows, place, resource, clock, scope, undefined: false, step_ns: 1, nesting: None }
+    }
+
+    /// The same for times written in steps of `step_ns`.
+    #[must_use]
+    pub fn in_steps_of(self, step_ns: i64) -> Self {
+        Sink { step_ns, ..self }
+    }
+
+    /// The same for a document that is kept in mind whole: at its end, [`Sink::end`] compares the clocks in it.
+    #[must_use]
+    pub fn of_document(self) -> Self {
+        Sink { nesting: Some((Nesting::default(), 0)), ..self }
+    }
+
+    /// The end of the document.
+    pub fn end(self) {
+        if let Some((nesting, _)) = self.nesting {
+            nesting.report(self.rows);
+        }
     }
 
     /// The place of the span that comes next.
@@ -207,6 +206,9 @@ impl<'a, 'r> Sink<'a, 'r> {
     pub fn resource(&mut self, resource: Resource<'a>) {
         self.clock = resource.clock(self.cx);
         self.resource = resource;
+        if let Some((nesting, clock)) = &mut self.nesting {
+            *clock = nesting.clock(&self.clock);
+        }
     }
 
     /// The instrumentation that wrote the spans that come next.
@@ -220,6 +222,11 @@ impl<'a, 'r> Sink<'a, 'r> {
         self.place.item += 1;
     }
 
+    /// Reports something about the span that comes next.
+    pub fn finding(&mut self, code: Code, detail: &str) {
+        self.rows.finding(code, self.place, detail);
+    }
+
     /// Adds one span.
     pub fn span(&mut self, mut span: Span) {
         if span.trace_id.is_none() || span.id.is_none() {
@@ -231,10 +238,13 @@ impl<'a, 'r> Sink<'a, 'r> {
             self.impossible(&format!("end {end} < start {start}; end left out"));
             span.end_ns = None;
         }
-        if span.attributes.engine {
+        self.nest(&span);
+        if span.attributes.of_engine() {
             self.engine(&span);
-        } else if span.server {
+        } else if span.kind == Kind::Server {
             self.gateway(&span);
+        } else if span.kind == Kind::Client && span.attributes.of_call() && !self.is_proxy() {
+            self.caller(&span);
         } else {
             self.event(&span);
         }
@@ -245,47 +255,105 @@ impl<'a, 'r> Sink<'a, 'r> {
         self.place.item += 1;
     }
 
+    /// Keeps what [`Sink::end`] needs of a span.
+    fn nest(&mut self, span: &Span) {
+        let Some((nesting, clock)) = &mut self.nesting else { return };
+        let number = |id: &Option<Cow<str>>| u64::from_str_radix(id.as_deref()?, 16).ok();
+        let trace = span.trace_id.as_deref().and_then(|id| u128::from_str_radix(id, 16).ok());
+        if let (Some(trace), Some(id), Some(start_ns)) = (trace, number(&span.id), span.start_ns) {
+            nesting.add(Node {
+                id: (trace, id),
+                parent: number(&span.parent_id),
+                kind: span.kind,
+                clock: *clock,
+                start_ns,
+                end_ns: span.end_ns,
+                place: self.place,
+            });
+        }
+    }
+
     fn engine(&mut self, span: &Span) {
         let a = &span.attributes;
         let id = a.id.as_deref();
         let request = Request {
             request_id: id
                 .map(|id| id.strip_prefix("chatcmpl-").or_else(|| id.strip_prefix("cmpl-")).unwrap_or(id)),
-            response_id: id,
+            response_id: id.or(a.response_id.as_deref()),
             model: a.model.as_deref(),
             instance: self.resource.instance(),
             input_tokens: a.input_tokens,
             output_tokens: a.output_tokens,
+            cached_tokens: a.cached_tokens,
             outcome: if span.failed { Outcome::Error } else { Outcome::Ok },
             ..ids(span)
         };
         let key = self.rows.request(self.cx.hop, self.place, &request);
-        self.instants(key, span);
-        if !(self.scope.starts_with("vllm") || span.name.as_deref() == Some("llm_request")) {
+        self.instants(key, span, "start");
+        let service = self.resource.service.as_deref().unwrap_or_default();
+        let Some(dialect) = Dialect::of(&self.scope, service, span.name.as_deref().unwrap_or_default())
+        else {
             if !std::mem::replace(&mut self.undefined, true) {
                 let detail = format!("gen_ai.latency.* of scope `{}`; left out", cut(&self.scope));
                 self.rows.finding(Code::DefinitionUnknown, self.place, &detail);
             }
             return;
-        }
-        for (definition, ns) in a.measures() {
-            if let Some(ns) = ns {
-                self.rows.measure(key, definition, ns, "s", 1);
+        };
+        let (mut ttft, mut queue, mut prefill) = (None, None, None);
+        for (definition, ns, unit) in a.stated(dialect) {
+            match definition.split_once('.') {
+                Some((_, "ttft")) => ttft = Some(ns),
+                Some((_, "queue")) => queue = Some(ns),
+                Some((_, "prefill")) => prefill = Some(ns),
+                _ => {}
             }
+            self.rows.measure(key, definition, ns, unit, 1);
         }
-        let Some(ttft) = a.ttft else { return };
-        if let Some(first_token) = span.start_ns.and_then(|start| start.checked_add(ttft)) {
-            match span.end_ns {
-                Some(end) if end < first_token => {
-                    self.impossible(&format!("start + ttft {first_token} > end {end}; first_token left out"));
-                }
-                _ => self.rows.mark(key, "first_token", first_token, &self.clock, 1),
-            }
-        }
-        if let (Some(queue), Some(prefill)) = (a.queue, a.prefill)
+        let Some(ttft) = ttft else { return };
+        self.first(key, span, "first_token", "ttft", ttft);
+        if let (Some(queue), Some(prefill)) = (queue, prefill)
             && queue.saturating_add(prefill) > ttft.saturating_add(SLACK_NS)
         {
             self.impossible(&format!("queue {queue} + prefill {prefill} > ttft {ttft} ns; all kept"));
+        }
+    }
+
+    /// A call as the one who made it saw it.
+    fn caller(&mut self, span: &Span) {
+        let a = &span.attributes;
+        let request = Request {
+            response_id: a.response_id.as_deref(),
+            caller: self.resource.service.as_deref(),
+            model: a.model.as_deref(),
+            input_tokens: a.input_tokens,
+            output_tokens: a.output_tokens,
+            cached_tokens: a.cached_tokens,
+            status: a.status,
+            outcome: if span.failed { Outcome::Error } else { Outcome::Ok },
+            ..ids(span)
+        };
+        let hop = if self.cx.hop == Hop::Engine { Hop::Client } else { self.cx.hop };
+        let key = self.rows.request(hop, self.place, &request);
+        self.instants(key, span, "send");
+        for (definition, ns, mark, word) in [
+            ("gen-ai.ttfc", a.first_chunk, "first_chunk", "time_to_first_chunk"),
+            ("gen-ai.ttft", a.first_token, "first_token", "time_to_first_token"),
+        ] {
+            // Of a call that failed, no time to a token is known.
+            let Some(ns) = ns.filter(|_| !span.failed) else { continue };
+            self.rows.measure(key, definition, ns, "s", 1);
+            self.first(key, span, mark, word, ns);
+        }
+    }
+
+    /// The mark of the first token, at a stated duration after the start; `word` is that duration's name.
+    fn first(&mut self, key: RequestKey, span: &Span, mark: &'static str, word: &str, after: i64) {
+        let Some(t_ns) = span.start_ns.and_then(|start| start.checked_add(after)) else { return };
+        match span.end_ns {
+            Some(end) if end < t_ns => {
+                self.impossible(&format!("start + {word} {t_ns} > end {end}; {mark} left out"));
+            }
+            _ => self.rows.mark(key, mark, t_ns, &self.clock, self.step_ns),
         }
     }
 
@@ -299,9 +367,10 @@ impl<'a, 'r> Sink<'a, 'r> {
         };
         let request = Request { instance: self.resource.service.as_deref(), status, outcome, ..ids(span) };
         let key = self.rows.request(self.beside(), self.place, &request);
-        self.instants(key, span);
+        self.instants(key, span, "start");
         if let Some(duration) = duration(span) {
-            self.rows.measure(key, "span.server", duration, "ns", 1);
+            let unit = if self.step_ns == 1 { "ns" } else { "us" };
+            self.rows.measure(key, "span.server", duration, unit, self.step_ns);
         }
     }
 
@@ -309,26 +378,30 @@ impl<'a, 'r> Sink<'a, 'r> {
         let service = self.resource.service.as_deref().unwrap_or_default();
         let name = cut(span.name.as_deref().unwrap_or_default());
         let detail = format!("{service} {name}");
-        let proxy = service.starts_with("litellm") || self.scope == "litellm";
         let event = Event {
             kind: "span",
             t_ns: span.start_ns,
             clock: &self.clock,
-            resolution_ns: 1,
+            resolution_ns: self.step_ns,
             duration_ns: duration(span),
             instance: self.resource.instance(),
             trace_id: span.trace_id.as_deref(),
             detail: detail.trim(),
         };
-        self.rows.event(if proxy { self.beside() } else { self.cx.hop }, self.place, &event);
+        self.rows.event(if self.is_proxy() { self.beside() } else { self.cx.hop }, self.place, &event);
     }
 
-    fn instants(&mut self, key: RequestKey, span: &Span) {
-        for (name, t_ns) in [("start", span.start_ns), ("end", span.end_ns)] {
+    fn instants(&mut self, key: RequestKey, span: &Span, start: &'static str) {
+        for (name, t_ns) in [(start, span.start_ns), ("end", span.end_ns)] {
             if let Some(t_ns) = t_ns {
-                self.rows.mark(key, name, t_ns, &self.clock, 1);
+                self.rows.mark(key, name, t_ns, &self.clock, self.step_ns);
             }
         }
+    }
+
+    /// Whether a proxy wrote the spans that come next.
+    fn is_proxy(&self) -> bool {
+        self.scope == "litellm" || self.resource.service.as_deref().is_some_and(|s| s.starts_with("litellm"))
     }
 
     /// The hop of a proxy whose spans stand among an engine's.
@@ -337,7 +410,7 @@ impl<'a, 'r> Sink<'a, 'r> {
     }
 
     fn impossible(&mut self, detail: &str) {
-        self.rows.finding(Code::ValueImpossible, self.place, detail);
+        self.finding(Code::ValueImpossible, detail);
     }
 }
 
@@ -378,9 +451,10 @@ mod tests {
     fn a_request_turned_away_at_the_gateway_is_rejected_whatever_the_span_says() {
         let outcome = |status, failed, hop| {
             let (mut rows, cx) = (Rows::default(), Context { hop, ..context(&OtlpJson) });
-            let attributes = Attributes { status, ..Attributes::default() };
+            let mut attributes = Attributes::default();
+            attributes.status = status;
             let (trace_id, id) = (id("5b8efff798038103d269b633813fc60c", 32), id("eee19b7ec3c1b174", 16));
-            let span = Span { trace_id, id, server: true, failed, attributes, ..Span::default() };
+            let span = Span { trace_id, id, kind: Kind::Server, failed, attributes, ..Span::default() };
             Sink::new(&cx, 1, &mut rows).span(span);
             let tables = rows.take("c", "s").unwrap();
             let (_, batch) = tables.parts.into_iter().find(|(table, _)| *table == Table::Request).unwrap();

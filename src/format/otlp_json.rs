@@ -115,7 +115,7 @@ mod tests {
             read.rows(Table::Measure, &["line", "definition", "duration_ns", "unit"])[6..9],
             ["2|vllm.ttft|86841822|s", "2|vllm.queue|35516|s", "2|vllm.prefill|76259492|s"]
         );
-        let clock = "epoch:otlp:60c4513a-d955-4358-b1a3-24c556fd447b";
+        let clock = "epoch:span:60c4513a-d955-4358-b1a3-24c556fd447b";
         assert!(read.rows(Table::Mark, &["clock"]).iter().all(|c| c == clock));
         let cx = Context { clock: Some("node-1".to_owned()), ..context(&OtlpJson) };
         let declared = read_as(&OtlpJson, &cx, VLLM);
@@ -205,6 +205,94 @@ mod tests {
     }
 
     #[test]
+    fn sglang_means_other_stretches_by_the_same_names() {
+        let parts = [
+            ("time_to_first_token", "0.5"),
+            ("time_in_model_prefill", "0.45"),
+            ("time_in_model_inference", "0.9"),
+        ];
+        let sglang = line(&latencies(&parts))
+            .replace("llm_request", " Req 1")
+            .replace(r#"{"spans""#, r#"{"scope":{"name":"sglang server"},"spans""#);
+        let read = read(&OtlpJson, &sglang);
+        assert_eq!(read.findings(), [""; 0]);
+        assert_eq!(
+            read.rows(Table::Measure, &["definition", "duration_ns"]),
+            [
+                "sglang-span.ttft|500000000",
+                "sglang-span.dispatched_ttft|450000000",
+                "sglang-span.dispatched_e2e|900000000"
+            ]
+        );
+        assert_eq!(marks(&read)[2], "1|0|first_token|1000000000500000000");
+    }
+
+    #[test]
+    fn a_call_of_a_model_is_a_request_as_its_caller_saw_it() {
+        let attribute = |key: &str, value: &str| format!(r#"{{"key":"{key}","value":{value}}}"#);
+        let attributes = [
+            attribute("gen_ai.operation.name", r#"{"stringValue":"chat"}"#),
+            attribute("gen_ai.response.id", r#"{"stringValue":"chatcmpl-1"}"#),
+            attribute("gen_ai.usage.input_tokens", r#"{"intValue":49}"#),
+            attribute("gen_ai.usage.cache_read.input_tokens", r#"{"intValue":"16"}"#),
+            attribute("gen_ai.response.time_to_first_chunk", r#"{"doubleValue":0.25}"#),
+        ];
+        let text = line(&format!(r#","kind":3,"attributes":[{}]"#, attributes.join(",")));
+        let ok = read(&OtlpJson, &text);
+        assert_eq!(
+            ok.rows(Table::Request, &["hop", "response_id", "input_tokens", "cached_tokens", "outcome"]),
+            ["client|chatcmpl-1|49|16|ok"]
+        );
+        assert_eq!(
+            marks(&ok),
+            [
+                "1|0|send|1000000000000000000",
+                "1|0|end|1000000001000000000",
+                "1|0|first_chunk|1000000000250000000"
+            ]
+        );
+        assert_eq!(ok.rows(Table::Measure, &["definition", "duration_ns"]), ["gen-ai.ttfc|250000000"]);
+        // Of a call that failed no first chunk is believed.
+        let failed = read(&OtlpJson, &text.replace(r#""kind":3"#, r#""kind":3,"status":{"code":2}"#));
+        assert_eq!((failed.rows(Table::Measure, &["line"]).len(), marks(&failed).len()), (0, 2));
+    }
+
+    #[test]
+    fn processes_do_not_share_a_clock_unless_they_are_the_same() {
+        let clock = |attributes: &[(&str, &str)]| {
+            let pair = |(key, value): &(&str, &str)| {
+                format!(r#"{{"key":"{key}","value":{{"stringValue":"{value}"}}}}"#)
+            };
+            let attributes = attributes.iter().map(pair).collect::<Vec<_>>().join(",");
+            let resource = format!(r#"{{"resource":{{"attributes":[{attributes}]}},"scopeSpans""#);
+            let text = line(&latencies(&[("e2e", "0.5")])).replace(r#"{"scopeSpans""#, &resource);
+            read(&OtlpJson, &text).rows(Table::Mark, &["clock"]).swap_remove(0)
+        };
+        let engine = ("service.name", "engine");
+        assert_eq!(clock(&[engine]), "epoch:span:engine");
+        assert_eq!(clock(&[engine, ("host.name", "a")]), "epoch:span:engine@a");
+        assert_eq!(clock(&[engine, ("k8s.pod.name", "engine-0"), ("host.name", "a")]), "epoch:span:engine-0");
+        assert_eq!(clock(&[engine, ("service.instance.id", "i"), ("k8s.pod.name", "p")]), "epoch:span:i");
+        // A service without a name of its own is not the same as another of them.
+        assert_eq!(clock(&[("service.name", "unknown_service:python")]), "epoch:span:0123456789ab@");
+    }
+
+    #[test]
+    fn ids_come_in_base64_too() {
+        let text = line("")
+            .replace("5B8EFFF798038103D269B633813FC60C", "W47/95gDgQPSabYzgT/GDA==")
+            .replace("EEE19B7EC3C1B174", "7uGbfsPBsXQ=");
+        assert_eq!(read(&OtlpJson, &text.replacen("/95", "\\/95", 1)).findings(), [""; 0], "{text}");
+        let server = text.replace("\"name\"", "\"kind\":2,\"name\"");
+        assert_eq!(
+            read(&OtlpJson, &server).rows(Table::Request, &["trace_id", "span_id"]),
+            ["5b8efff798038103d269b633813fc60c|eee19b7ec3c1b174"]
+        );
+        let short = text.replace("7uGbfsPBsXQ=", "7uGbfsPBsQ==");
+        assert_eq!(read(&OtlpJson, &short).counts(), (0, 1));
+    }
+
+    #[test]
     fn whose_spans_they_are_may_stand_after_them() {
         let resource = r#"{"attributes":[{"key":"service.instance.id","value":{"stringValue":"a\u0062"}}]}"#;
         let scope = r#""scope":{"name":"vllm.tracing.otel"}"#;
@@ -214,7 +302,7 @@ mod tests {
         let read = read(&OtlpJson, &text);
         assert_eq!(read.findings(), [""; 0]);
         assert_eq!(read.rows(Table::Request, &["instance"]), ["ab"]);
-        assert_eq!(read.rows(Table::Mark, &["clock"])[0], "epoch:otlp:ab");
+        assert_eq!(read.rows(Table::Mark, &["clock"])[0], "epoch:span:ab");
         assert_eq!(read.rows(Table::Measure, &["definition", "duration_ns"]), ["vllm.e2e|500000000"]);
     }
 

@@ -1,6 +1,7 @@
-//! OTLP/JSON traces in one pretty-printed object, or several after each other: `otlp_json` over many lines.
+//! OTLP/JSON traces in one pretty-printed object, an array of them, or several after each other: `otlp_json` over many
+//! lines.
 
-use super::otlp::json::{is_lines, opens};
+use super::otlp::json::{begins, is_lines, opens};
 use super::otlp::{self, Sink};
 use super::{Context, Format, Match, Reader, json};
 use crate::finding::{Code, Place};
@@ -28,8 +29,9 @@ impl Format for OtlpJsonDocument {
     }
 
     fn recognise(&self, head: &Head) -> Match {
-        let here = opens(head.bytes.trim_ascii_start()) && !is_lines(head);
-        Match::when(here, "resourceSpans over several lines")
+        let array = begins(&head.bytes, r#"[{"resourceSpans":"#);
+        let here = array || (opens(head.bytes.trim_ascii_start()) && !is_lines(head));
+        Match::when(here, "resourceSpans over several lines, or in an array")
     }
 
     fn reader(&self, cx: &Context) -> Reader {
@@ -38,21 +40,24 @@ impl Format for OtlpJsonDocument {
     }
 }
 
-fn read(cx: &Context, bytes: &[u8], rows: &mut Rows) {
+/// Reads export requests until the end of a document.
+pub fn read(cx: &Context, bytes: &[u8], rows: &mut Rows) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return rows.refuse(Code::TextInvalid, Place::FILE, "not UTF-8");
     };
     let mut text = serde_json::Deserializer::from_str(text);
-    let mut sink = Sink::new(cx, 1, rows);
+    let mut sink = Sink::new(cx, 1, rows).of_document();
     loop {
-        if let Err(error) = otlp::json::read(&mut text, &mut sink) {
+        if let Err(error) = otlp::json::read_document(&mut text, &mut sink) {
             let (code, detail) = json::complaint(&error);
-            return sink.refuse(if error.is_eof() { Code::Truncated } else { code }, &detail);
+            sink.refuse(if error.is_eof() { Code::Truncated } else { code }, &detail);
+            break;
         }
         if text.end().is_ok() {
-            return;
+            break;
         }
     }
+    sink.end();
 }
 
 #[cfg(test)]
@@ -80,7 +85,10 @@ mod tests {
         assert!(
             read(&OtlpJsonDocument, &SAMPLE[..SAMPLE.len() / 2]).findings()[0].starts_with("1 truncated EOF")
         );
-        assert!(read(&OtlpJsonDocument, "[]").findings()[0].starts_with("1 record-shape"));
+        assert!(read(&OtlpJsonDocument, "[7]").findings()[0].starts_with("1 record-shape"));
+        let array = format!("[{SAMPLE},{SAMPLE}]");
+        assert!(recognises(&OtlpJsonDocument, &array));
+        assert_eq!(read(&OtlpJsonDocument, &array).counts(), (8, 0));
         let mut rows = Rows::default();
         let cx = crate::format::testing::context(&OtlpJsonDocument);
         super::read(&cx, b"{\xff}", &mut rows);

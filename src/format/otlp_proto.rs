@@ -3,7 +3,7 @@
 //! The wire format is read in place, field by field: nothing is copied and memory does not grow with the message.
 //! Field numbers are those of opentelemetry-proto 1.x.
 
-use super::otlp::{self, Attributed, Resource, Sink, Span, Value};
+use super::otlp::{self, Attributed, Kind, Resource, Sink, Span, Value};
 use super::{Context, Format, Match, Reader, decimal};
 use crate::finding::Code;
 use crate::input::Head;
@@ -198,7 +198,8 @@ fn span_of(bytes: &[u8]) -> Result<Span<'_>, Fault> {
             (2, Field::Bytes(b)) => span.id = id(b, 8),
             (4, Field::Bytes(b)) => span.parent_id = id(b, 8),
             (5, Field::Bytes(b)) => span.name = text(b),
-            (6, Field::Varint(kind)) => span.server = kind == 2,
+            (6, Field::Varint(2)) => span.kind = Kind::Server,
+            (6, Field::Varint(3)) => span.kind = Kind::Client,
             (7, Field::Fixed64(t)) => span.start_ns = instant(t),
             (8, Field::Fixed64(t)) => span.end_ns = instant(t),
             (15, Field::Bytes(status)) => {

@@ -93,7 +93,7 @@ fn process(line: &str) -> (&str, &str) {
 }
 
 /// A line without terminal colours.
-fn plain(line: &str) -> Cow<'_, str> {
+pub(super) fn plain(line: &str) -> Cow<'_, str> {
     if !line.contains('\x1b') {
         return line.into();
     }

@@ -111,6 +111,45 @@ definitions! {
     "vllm.decode" Engine "decode": "first new token" => "last new token", queue Some(false);
     "vllm.inference" Engine "inference": "most recent scheduling" => "last new token", queue Some(false);
     "vllm.e2e" Engine "e2e": "arrival at the API server" => "finished", queue Some(true);
+    // SGLang's span of a request, seconds; srt/observability/req_time_stats.py. Its "prefill" holds the queue.
+    "sglang-span.ttft" Engine "ttft": "request created in the API server" => "first token seen by the API server", queue Some(true);
+    "sglang-span.dispatched_ttft" Engine "dispatched_ttft": "request handed to the scheduler by the API server" => "first token seen by the API server", queue Some(true);
+    "sglang-span.decode" Engine "decode": "first token seen by the API server" => "finished", queue Some(false);
+    "sglang-span.dispatched_e2e" Engine "dispatched_e2e": "request handed to the scheduler by the API server" => "finished", queue Some(true);
+    "sglang-span.e2e" Engine "e2e": "request created in the API server" => "finished", queue Some(true);
+    // RTP-LLM's span, from the response's aux_info: TTFT in ms, the other two in ns and without the wait.
+    "rtp-llm.ttft" Engine "ttft": "request taken in by the engine" => "first token", queue Some(true);
+    "rtp-llm.prefill" Engine "prefill": "end of the engine's wait" => "first token", queue Some(false);
+    "rtp-llm.decode" Engine "decode": "first token" => "finished", queue Some(false);
+    // Text Generation Inference, router/src/server.rs: one process, from the request's handler on.
+    "tgi.validation" Engine "validation": "request taken in by the router" => "validated and queued", queue Some(false);
+    "tgi.queue" Engine "queue": "validated and queued" => "taken into a batch", queue Some(true);
+    "tgi.inference" Engine "inference": "taken into a batch" => "last token", queue Some(false);
+    "tgi.time_per_token" Engine "tpot": "taken into a batch" => "last token, divided by the tokens; prefill inside", queue Some(false);
+    "tgi.e2e" Engine "e2e": "request taken in by the router" => "last token", queue Some(true);
+    // TensorRT-LLM `/perf_metrics`: instants on the steady clock of one server each.
+    "trtllm.preprocess" Engine "preprocess": "arrival at the HTTP server" => "arrival at the executor", queue Some(false);
+    "trtllm.queue" Engine "queue": "arrival at the executor" => "first scheduled", queue Some(true);
+    "trtllm.prefill" Engine "prefill": "first scheduled" => "first token", queue Some(false);
+    "trtllm.ttft" Engine "ttft": "arrival at the HTTP server" => "first token handed out by the HTTP server", queue Some(true);
+    "trtllm-executor.ttft" Engine "ttft": "arrival at the executor" => "first token", queue Some(true);
+    "trtllm.e2e" Engine "e2e": "arrival at the HTTP server, else at the executor" => "last token", queue Some(true);
+    "trtllm-decode.admission" Engine "admission": "arrival at the decode server's executor" => "first scheduled, KV transfer inside", queue Some(true);
+    "trtllm-decode.kv_transfer" Engine "kv_transfer": "transfer of the KV cache begun" => "transfer ended", queue None;
+    "trtllm-disagg.ttft" Router "ttft": "arrival at the server before prefill and decode" => "first token handed out by it", queue Some(true);
+    // Triton's trace of a request, ns; docs/user_guide/trace.md.
+    "triton.queue" Engine "queue": "request put into the model's queue" => "taken up by an instance of the model", queue Some(true);
+    "triton.compute" Engine "compute": "taken up by an instance of the model" => "outputs ready", queue Some(false);
+    "triton.e2e" Engine "e2e": "request taken in by the server's core" => "request released", queue Some(true);
+    // NVIDIA Dynamo's frontend, ms; lib/llm/src/protocols/common/timing.rs. Its "prefill" holds the worker's queue.
+    "dynamo.wait" Router "wait": "request received by the frontend" => "sent to a worker for prefill", queue Some(true);
+    "dynamo.dispatched_ttft" Router "dispatched_ttft": "sent to a worker for prefill" => "first token seen by the frontend", queue Some(true);
+    "dynamo.ttft" Router "ttft": "request received by the frontend" => "first token seen by the frontend", queue Some(true);
+    "dynamo.e2e" Router "e2e": "request received by the frontend" => "response ended", queue Some(true);
+    "dynamo.kv_transfer" Router "kv_transfer": "prefill done" => "KV cache at the decode worker, as estimated", queue None;
+    // OpenTelemetry's conventions for callers of models; the second is written by load generators only.
+    "gen-ai.ttfc" Client "first_chunk": "call begun" => "first chunk of the response", queue Some(true);
+    "gen-ai.ttft" Client "ttft": "call begun" => "first token as the instrumentation counts it", queue Some(true);
     // llama.cpp server `timings` and print_timing, ms: no queue or slot wait in them.
     "llama.prefill" Engine "prefill": "prompt processing begun" => "prompt processed, uncached tokens only", queue Some(false);
     "llama.decode" Engine "decode": "prompt processed" => "last token", queue Some(false);

@@ -1,6 +1,9 @@
 //! OTLP/JSON: export requests as text, walked span by span in one pass.
+//!
+//! Read alike: names of before (`instrumentationLibrarySpans`), Tempo's (`batches`, `trace` around all), and ids in
+//! Base64, as the general JSON mapping of protobuf writes them.
 
-use super::{Attributed, Attributes, Resource, Sink, Span, Value, id};
+use super::{Attributed, Attributes, Kind, Resource, Sink, Span, Value, id};
 use crate::format::decimal;
 use crate::format::elements::Elements;
 use crate::format::json::{self, Raw};
@@ -11,7 +14,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::de::StrRead;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// Whether each line is an export request: one of the first is, or the first is longer than the head.
 pub fn is_lines(head: &Head) -> bool {
@@ -22,8 +25,13 @@ pub fn is_lines(head: &Head) -> bool {
 
 /// Whether `text` begins as an export request does.
 pub fn opens(text: &[u8]) -> bool {
-    let inner = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
-    inner.is_some_and(|inner| inner.starts_with(br#""resourceSpans""#))
+    begins(text, r#"{"resourceSpans":"#)
+}
+
+/// Whether JSON begins with these tokens, white space between them passed over.
+pub fn begins(text: &[u8], tokens: &str) -> bool {
+    let mut bytes = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    tokens.bytes().all(|token| bytes.next() == Some(&token))
 }
 
 /// Reads one export request, handing every span to `sink` as soon as it is whole: memory does not grow with it.
@@ -37,6 +45,17 @@ pub fn read<'a>(
     Walk { sink, level: Level::Export }.deserialize(text)
 }
 
+/// Reads one export request, an array of them, or one inside `trace`.
+///
+/// # Errors
+/// What ended it early; the spans before were read.
+pub fn read_document<'a>(
+    text: &mut serde_json::Deserializer<StrRead<'a>>,
+    sink: &mut Sink<'a, '_>,
+) -> serde_json::Result<()> {
+    Walk { sink, level: Level::Document }.deserialize(text)
+}
+
 /// What tells an export request from other records.
 #[derive(Deserialize)]
 struct Export<'a> {
@@ -44,9 +63,10 @@ struct Export<'a> {
     _spans: &'a RawValue,
 }
 
-/// How deep in a request: the request, then the spans of one resource, then those of one scope, then one span.
+/// How deep in a request: a document of requests, the request, then the spans of one resource, then those of one scope, then one span.
 #[derive(Clone, Copy, PartialEq)]
 enum Level {
+    Document,
     Export,
     Resource,
     Scope,
@@ -54,14 +74,26 @@ enum Level {
 }
 
 impl Level {
-    /// The key that says whose the spans are, the key that holds them, and what it holds.
-    fn keys(self) -> (&'static str, &'static str, Level) {
-        match self {
-            Level::Export => ("", "resourceSpans", Level::Resource),
-            Level::Resource => ("resource", "scopeSpans", Level::Scope),
-            Level::Scope | Level::Span => ("scope", "spans", Level::Span),
+    /// What a key of an object of this level stands for.
+    fn part(self, key: &str) -> Part {
+        match (self, key) {
+            (Level::Document, "trace") => Part::Holds(Level::Export),
+            (Level::Document | Level::Export, "resourceSpans" | "batches") => Part::Holds(Level::Resource),
+            (Level::Resource, "scopeSpans" | "instrumentationLibrarySpans") => Part::Holds(Level::Scope),
+            (Level::Scope, "spans") => Part::Holds(Level::Span),
+            (Level::Resource, "resource") | (Level::Scope, "scope" | "instrumentationLibrary") => Part::Whose,
+            _ => Part::Other,
         }
     }
+}
+
+/// What a key stands for.
+enum Part {
+    /// It holds objects of this level, or one.
+    Holds(Level),
+    /// It says whose the spans are.
+    Whose,
+    Other,
 }
 
 /// Walks an object of a level, or an array of them.
@@ -94,6 +126,7 @@ impl<'de> Visitor<'de> for Walk<'_, 'de, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
         let Walk { sink, level } = self;
+        let level = if level == Level::Document { Level::Export } else { level };
         while elements.next_element_seed(Walk { sink: &mut *sink, level })?.is_some() {}
         Ok(())
     }
@@ -104,35 +137,43 @@ impl<'de> Visitor<'de> for Walk<'_, 'de, '_> {
             sink.span(SpanRecord::deserialize(MapAccessDeserializer::new(map))?.view());
             return Ok(());
         }
-        let (whose, holds, inner) = level.keys();
-        let (mut told, mut seen, mut early) = (level == Level::Export, false, None);
+        let whole = matches!(level, Level::Document | Level::Export);
+        let (mut told, mut seen, mut early) = (whole, false, None);
         if level == Level::Resource {
             sink.resource(Resource::default());
         }
         sink.scope(None);
         while let Some(Key(key)) = map.next_key()? {
-            if key == holds && told {
-                seen = true;
-                map.next_value_seed(Walk { sink: &mut *sink, level: inner })?;
-            } else if key == holds {
+            match level.part(&key) {
+                Part::Holds(inner) if told => {
+                    seen = true;
+                    map.next_value_seed(Walk { sink: &mut *sink, level: inner })?;
+                }
                 // The spans stand before whose they are: they wait.
-                early = map.next_value::<Option<&RawValue>>()?;
-            } else if key == whose && level == Level::Resource {
-                told = true;
-                sink.resource(map.next_value::<Option<ResourceRecord>>()?.unwrap_or_default().attributes.0);
-            } else if key == whose {
-                told = true;
-                sink.scope(map.next_value::<Option<Scope>>()?.and_then(|scope| string(scope.name.0)));
-            } else {
-                map.next_value::<IgnoredAny>()?;
+                Part::Holds(inner) => {
+                    early = map.next_value::<Option<&RawValue>>()?.map(|spans| (spans, inner));
+                }
+                Part::Whose if level == Level::Resource => {
+                    told = true;
+                    sink.resource(
+                        map.next_value::<Option<ResourceRecord>>()?.unwrap_or_default().attributes.0,
+                    );
+                }
+                Part::Whose => {
+                    told = true;
+                    sink.scope(map.next_value::<Option<Scope>>()?.and_then(|scope| string(scope.name.0)));
+                }
+                Part::Other => {
+                    map.next_value::<IgnoredAny>()?;
+                }
             }
         }
-        if let Some(spans) = early {
-            let walk = Walk { sink, level: inner };
+        if let Some((spans, level)) = early {
+            let walk = Walk { sink, level };
             walk.deserialize(&mut serde_json::Deserializer::from_str(spans.get()))
                 .map_err(A::Error::custom)?;
-        } else if level == Level::Export && !seen {
-            return Err(A::Error::missing_field(holds));
+        } else if whole && !seen {
+            return Err(A::Error::missing_field("resourceSpans"));
         }
         Ok(())
     }
@@ -142,10 +183,18 @@ impl<'de> Visitor<'de> for Walk<'_, 'de, '_> {
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
+/// Who wrote what follows.
 #[derive(Default, Deserialize)]
-struct ResourceRecord<'a> {
+pub struct ResourceRecord<'a> {
     #[serde(borrow, default)]
     attributes: Folded<Resource<'a>>,
+}
+
+impl<'a> ResourceRecord<'a> {
+    /// What is known of it.
+    pub fn get(&self) -> &Resource<'a> {
+        &self.attributes.0
+    }
 }
 
 #[derive(Deserialize)]
@@ -206,20 +255,62 @@ impl<'a> SpanRecord<'a> {
         Span {
             start_ns: instant(self.start_time_unix_nano, "startTimeUnixNano"),
             end_ns: instant(self.end_time_unix_nano, "endTimeUnixNano"),
-            trace_id: self.trace_id.text().and_then(|text| id(text, 32)),
-            id: self.span_id.text().and_then(|text| id(text, 16)),
-            parent_id: self.parent_span_id.text().and_then(|text| id(text, 16)),
+            trace_id: id_of(self.trace_id, 32),
+            id: id_of(self.span_id, 16),
+            parent_id: id_of(self.parent_span_id, 16),
             name: string(self.name.0),
-            server: matches!(self.kind.text(), Some("2" | "SPAN_KIND_SERVER")),
+            kind: match self.kind.text() {
+                Some("2" | "SPAN_KIND_SERVER") => Kind::Server,
+                Some("3" | "SPAN_KIND_CLIENT") => Kind::Client,
+                _ => Kind::Other,
+            },
             failed: matches!(self.status.and_then(|s| s.code.text()), Some("2" | "STATUS_CODE_ERROR")),
             attributes,
         }
     }
 }
 
+/// An id in hex or in Base64: their lengths tell them apart.
+fn id_of(raw: Raw<'_>, digits: usize) -> Option<Cow<'_, str>> {
+    let text = raw.text()?;
+    if text.len() == digits {
+        return id(text, digits);
+    }
+    // A solidus may be escaped in JSON.
+    let hex = base64_hex(&text.replace("\\/", "/"))?;
+    id(&hex, digits).map(|id| Cow::Owned(id.into_owned()))
+}
+
+/// Base64 with padding, as hex digits.
+fn base64_hex(text: &str) -> Option<String> {
+    let digits = text.trim_end_matches('=');
+    if digits.is_empty() || !text.len().is_multiple_of(4) || text.len() - digits.len() > 2 || text.len() > 32
+    {
+        return None;
+    }
+    let (mut bits, mut held, mut hex) = (0_u32, 0, String::new());
+    for digit in digits.bytes() {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6 | u32::from(value)) & 0xffff;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            write!(hex, "{:02x}", bits >> held & 0xff).ok()?;
+        }
+    }
+    Some(hex)
+}
+
 /// What an array of attributes comes to.
 #[derive(Default)]
-struct Folded<T>(T);
+pub struct Folded<T>(pub T);
 
 impl<'de, T: Attributed<'de>> Deserialize<'de> for Folded<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
