@@ -4,10 +4,12 @@
 //! `samples/`; tests fail if one of them is missing.
 
 pub mod aiperf;
+pub mod bench_command;
 pub mod civil;
 pub mod client_timeline;
 pub mod decimal;
 mod elements;
+pub mod evalscope_text;
 pub mod guidellm;
 pub mod haproxy_access;
 pub mod health_poll;
@@ -25,10 +27,13 @@ pub mod prometheus_range;
 pub mod prometheus_text;
 pub mod request_plan;
 pub mod scrape_manifest;
+mod serving;
+pub mod sglang_bench;
 #[cfg(test)]
 mod testing;
 mod trace;
 pub mod vllm_bench;
+pub mod vllm_bench_text;
 pub mod vllm_log;
 mod vllm_message;
 
@@ -164,7 +169,9 @@ pub trait Format: Sync {
 /// Every format, in the order of ids.
 pub static FORMATS: &[&dyn Format] = &[
     &aiperf::Aiperf,
+    &bench_command::BenchCommand,
     &client_timeline::ClientTimeline,
+    &evalscope_text::EvalscopeText,
     &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
     &health_poll::HealthPoll,
@@ -179,7 +186,9 @@ pub static FORMATS: &[&dyn Format] = &[
     &prometheus_text::PrometheusText,
     &request_plan::RequestPlan,
     &scrape_manifest::ScrapeManifest,
+    &sglang_bench::SglangBench,
     &vllm_bench::VllmBench,
+    &vllm_bench_text::VllmBenchText,
     &vllm_log::VllmLog,
 ];
 
