@@ -4,12 +4,16 @@
 //! `samples/`; tests fail if one of them is missing.
 
 pub mod aiperf;
+pub mod aiperf_csv;
+pub mod aiperf_summary;
 pub mod bench_command;
 pub mod civil;
 pub mod client_timeline;
 pub mod decimal;
 mod elements;
 pub mod evalscope_text;
+pub mod genai_perf;
+pub mod genai_perf_summary;
 pub mod guidellm;
 pub mod haproxy_access;
 pub mod health_poll;
@@ -23,6 +27,7 @@ mod otlp;
 pub mod otlp_json;
 pub mod otlp_json_document;
 pub mod otlp_proto;
+mod perf_summary;
 pub mod prometheus_range;
 pub mod prometheus_text;
 pub mod request_plan;
@@ -169,9 +174,13 @@ pub trait Format: Sync {
 /// Every format, in the order of ids.
 pub static FORMATS: &[&dyn Format] = &[
     &aiperf::Aiperf,
+    &aiperf_csv::AiperfCsv,
+    &aiperf_summary::AiperfSummary,
     &bench_command::BenchCommand,
     &client_timeline::ClientTimeline,
     &evalscope_text::EvalscopeText,
+    &genai_perf::GenaiPerf,
+    &genai_perf_summary::GenaiPerfSummary,
     &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
     &health_poll::HealthPoll,

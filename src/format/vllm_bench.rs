@@ -11,7 +11,6 @@ use super::{Context, Format, Match, Reader, json};
 use crate::finding::{Code, Place};
 use crate::input::{Head, line_text};
 use crate::row::{Hop, Rows};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -85,8 +84,8 @@ pub(super) fn read(bytes: &[u8], tool: Tool, hop: Hop, clock: &str, rows: &mut R
         match objects.next() {
             Some(Ok(object)) => {
                 at = start + objects.byte_offset();
-                let mut run = |object: &RawValue, place| match json::record::<Fields>(object.get()) {
-                    Ok(Fields(fields)) => Run { tool, fields, place }.read(hop, clock, rows),
+                let mut run = |object: &RawValue, place| match json::record::<json::Fields>(object.get()) {
+                    Ok(json::Fields(fields)) => Run { tool, fields, place }.read(hop, clock, rows),
                     Err((code, detail)) => rows.refuse(code, place, &detail),
                 };
                 // A sweep's summary lists its runs.
@@ -138,34 +137,6 @@ impl Run<'_> {
             Ok(_) => {}
             Err(detail) => rows.refuse(Code::RecordShape, self.place, &detail),
         }
-    }
-}
-
-/// An object with every value as written; the same key twice is an error.
-struct Fields<'a>(BTreeMap<String, &'a RawValue>);
-
-impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = BTreeMap::new();
-                while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
-                    if fields.contains_key(&key) {
-                        return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
-                    }
-                    fields.insert(key, value);
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Pairs)
     }
 }
 
