@@ -4,6 +4,9 @@
 //! `samples/`; tests fail if one of them is missing.
 
 pub mod aiperf;
+pub mod aiperf_csv;
+pub mod aiperf_summary;
+pub mod bench_command;
 pub mod civil;
 pub mod client_timeline;
 pub mod curl_timing;
@@ -15,6 +18,9 @@ mod envoy;
 pub mod envoy_access_json;
 pub mod envoy_access_text;
 mod fields;
+pub mod evalscope_text;
+pub mod genai_perf;
+pub mod genai_perf_summary;
 pub mod guidellm;
 pub mod haproxy_access;
 pub mod haproxy_text;
@@ -40,6 +46,7 @@ pub mod otlp_json_document;
 pub mod otlp_logs;
 pub mod otlp_metrics;
 pub mod otlp_proto;
+mod perf_summary;
 pub mod prometheus_range;
 pub mod prometheus_text;
 pub mod request_plan;
@@ -48,6 +55,8 @@ pub mod scrape_manifest;
 mod stamp;
 pub mod tempo;
 pub mod tgi_log;
+mod serving;
+pub mod sglang_bench;
 #[cfg(test)]
 mod testing;
 mod trace;
@@ -56,6 +65,7 @@ mod values;
 pub mod triton_trace;
 pub mod trtllm_perf;
 pub mod vllm_bench;
+pub mod vllm_bench_text;
 pub mod vllm_log;
 mod vllm_message;
 pub mod zipkin;
@@ -203,11 +213,17 @@ pub const USES: [&str; 3] = ["workload", "aggregate", "resources"];
 /// Every format, in the order of ids.
 pub static FORMATS: &[&dyn Format] = &[
     &aiperf::Aiperf,
+    &aiperf_csv::AiperfCsv,
+    &aiperf_summary::AiperfSummary,
+    &bench_command::BenchCommand,
     &client_timeline::ClientTimeline,
     &curl_timing::CurlTiming,
     &envoy_access_json::EnvoyAccessJson,
     &envoy_access_text::EnvoyAccessText,
     &dynamo_trace::DynamoTrace,
+    &evalscope_text::EvalscopeText,
+    &genai_perf::GenaiPerf,
+    &genai_perf_summary::GenaiPerfSummary,
     &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
     &haproxy_text::HaproxyText,
@@ -236,7 +252,9 @@ pub static FORMATS: &[&dyn Format] = &[
     &tgi_log::TgiLog,
     &triton_trace::TritonTrace,
     &trtllm_perf::TrtllmPerf,
+    &sglang_bench::SglangBench,
     &vllm_bench::VllmBench,
+    &vllm_bench_text::VllmBenchText,
     &vllm_log::VllmLog,
     &zipkin::Zipkin,
 ];

@@ -3,8 +3,10 @@
 use crate::finding::Code;
 use crate::format::decimal;
 use serde::Deserialize;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// A number, a number in a string, or a word such as "-": kept as written.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -86,6 +88,35 @@ pub fn complaint(error: &serde_json::Error) -> (Code, String) {
         Code::RecordNotJson
     };
     (code, text)
+}
+
+/// An object with every value as written; the same key twice is an error.
+#[derive(Debug, Default)]
+pub struct Fields<'a>(pub BTreeMap<String, &'a RawValue>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Pairs;
+        impl<'de> Visitor<'de> for Pairs {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = BTreeMap::new();
+                while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
+                    if fields.contains_key(&key) {
+                        return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
+                    }
+                    fields.insert(key, value);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Pairs)
+    }
 }
 
 #[cfg(test)]

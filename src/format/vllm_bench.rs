@@ -1,15 +1,16 @@
-//! `vllm bench serve` results: one JSON object per run, or several in one file (`--append-result`).
+//! `vllm bench serve` results: one JSON object per run, several in one file (`--append-result`), or the list of a
+//! sweep's runs.
 //!
 //! Times are seconds of a monotonic clock and rows have no ids; a failed request keeps a TTFT of 0.0.
 
 mod details;
 mod figures;
 
+use super::serving::{self, Tool};
 use super::{Context, Format, Match, Reader, json};
 use crate::finding::{Code, Place};
 use crate::input::{Head, line_text};
 use crate::row::{Hop, Rows};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -36,18 +37,20 @@ impl Format for VllmBench {
 
     fn recognise(&self, head: &Head) -> Match {
         let keys = ["\"tokenizer_id\"", "\"num_prompts\"", "\"request_rate\"", "\"model_id\""];
-        let ours = head.first_byte() == Some(b'{') && keys.iter().all(|key| head.contains(key));
+        let ours =
+            matches!(head.first_byte(), Some(b'{' | b'[')) && keys.iter().all(|key| head.contains(key));
         Match::when(ours, "model_id, tokenizer_id, num_prompts, request_rate")
     }
 
     fn reader(&self, cx: &Context) -> Reader {
         let (hop, clock) = (cx.hop, cx.monotonic());
-        Reader::Document(Box::new(move |bytes, rows| read(bytes, hop, &clock, rows)))
+        Reader::Document(Box::new(move |bytes, rows| read(bytes, serving::VLLM, hop, &clock, rows)))
     }
 }
 
 /// One run: its fields as written, and where it stands.
 struct Run<'a> {
+    tool: Tool,
     fields: BTreeMap<String, &'a RawValue>,
     place: Place,
 }
@@ -59,7 +62,8 @@ impl<'a> Run<'a> {
     }
 }
 
-fn read(bytes: &[u8], hop: Hop, clock: &str, rows: &mut Rows) {
+/// Reads the runs of a tool that writes its results as vLLM does.
+pub(super) fn read(bytes: &[u8], tool: Tool, hop: Hop, clock: &str, rows: &mut Rows) {
     let Some((text, gbk)) = line_text(bytes) else {
         return rows.refuse(Code::TextInvalid, Place::FILE, "neither UTF-8 nor GBK");
     };
@@ -68,7 +72,11 @@ fn read(bytes: &[u8], hop: Hop, clock: &str, rows: &mut Rows) {
     }
     let strict = without_nan(&text);
     if matches!(strict, Cow::Owned(_)) {
-        rows.finding(Code::RecordNotStrict, Place::FILE, "NaN or Infinity is not JSON: read as not stated");
+        rows.finding(
+            Code::RecordNotStrict,
+            Place::FILE,
+            "NaN and Infinity are not JSON: read as not stated and as inf",
+        );
     }
     let (mut at, mut line, mut counted) = (0, 1, 0);
     while let Some(rest) = strict.get(at..).filter(|rest| !rest.trim().is_empty()) {
@@ -80,10 +88,25 @@ fn read(bytes: &[u8], hop: Hop, clock: &str, rows: &mut Rows) {
         match objects.next() {
             Some(Ok(object)) => {
                 at = start + objects.byte_offset();
-                match json::record::<Fields>(object.get()) {
-                    Ok(Fields(fields)) => Run { fields, place }.read(hop, clock, rows),
+                let mut run = |object: &RawValue, place| match json::record::<json::Fields>(object.get()) {
+                    Ok(json::Fields(fields)) => Run { tool, fields, place }.read(hop, clock, rows),
                     Err((code, detail)) => rows.refuse(code, place, &detail),
+                };
+                // A sweep's summary lists its runs.
+                let list = object.get().starts_with('[').then(|| serde_json::from_str(object.get()));
+                let Some(Ok(list)) = list else {
+                    run(object, place);
+                    continue;
+                };
+                let list: Vec<&RawValue> = list;
+                let mut seen = 0;
+                for part in list {
+                    let offset = part.get().as_ptr().addr().saturating_sub(object.get().as_ptr().addr());
+                    line += newlines(object.get().get(seen..offset).unwrap_or_default());
+                    seen = offset;
+                    run(part, Place::line(line));
                 }
+                counted = start + seen;
             }
             Some(Err(error)) => {
                 let code = if error.is_eof() { Code::Truncated } else { Code::RecordNotJson };
@@ -102,8 +125,14 @@ fn newlines(text: &str) -> i64 {
 
 impl Run<'_> {
     fn read(&self, hop: Hop, clock: &str, rows: &mut Rows) {
-        let figures = self.figures(rows);
-        match self.details(hop, clock, rows) {
+        let figures = self.figures();
+        let streamed = if figures.in_one_piece() { Some(false) } else { self.streamed() };
+        if streamed == Some(false) {
+            rows.finding(Code::NoFirstToken, self.place, serving::NOT_STREAMED);
+        }
+        self.facts(streamed, rows);
+        let figures = figures.write(rows, self.place, self.tool.ids, streamed);
+        match self.details(streamed, hop, clock, rows) {
             Ok(0) if figures == 0 => {
                 rows.refuse(Code::RecordShape, self.place, "neither figures nor details of a run");
             }
@@ -115,35 +144,8 @@ impl Run<'_> {
     }
 }
 
-/// An object with every value as written; the same key twice is an error.
-struct Fields<'a>(BTreeMap<String, &'a RawValue>);
-
-impl<'de> Deserialize<'de> for Fields<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Pairs;
-        impl<'de> Visitor<'de> for Pairs {
-            type Value = Fields<'de>;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields = BTreeMap::new();
-                while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
-                    if fields.contains_key(&key) {
-                        return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
-                    }
-                    fields.insert(key, value);
-                }
-                Ok(Fields(fields))
-            }
-        }
-        deserializer.deserialize_map(Pairs)
-    }
-}
-
-/// The text with the bare words that Python writes for numbers that are none replaced by null.
+/// The text with the bare words that Python writes for numbers that are none replaced: NaN by null, Infinity by the
+/// word that vLLM writes for it.
 fn without_nan(text: &str) -> Cow<'_, str> {
     const WORDS: [&str; 3] = ["NaN", "-Infinity", "Infinity"];
     let mut out = String::new();
@@ -159,7 +161,11 @@ fn without_nan(text: &str) -> Cow<'_, str> {
             here -= usize::from(here > copied && bytes[here - 1] == b'-');
             if let Some(word) = WORDS.iter().find(|word| text[here..].starts_with(**word)) {
                 out.push_str(&text[copied..here]);
-                out.push_str("null");
+                out.push_str(match *word {
+                    "NaN" => "null",
+                    "Infinity" => "\"inf\"",
+                    _ => "\"-inf\"",
+                });
                 copied = here + word.len();
                 at = copied;
             }

@@ -43,6 +43,12 @@ definitions! {
     "vllm-bench.ttft" Client "ttft": "request written, after the client's own semaphore" => "first chunk with choices", queue Some(true);
     "vllm-bench.latency" Client "e2e": "request written, after the client's own semaphore" => "last chunk", queue Some(true);
     "vllm-bench.queue" Client "client_wait": "request due" => "client's semaphore obtained", queue Some(false);
+    "sglang-bench.ttft" Client "ttft": "request written, after the client's own semaphore" => "first chunk with text", queue Some(true);
+    "sglang-bench.latency" Client "e2e": "request written, after the client's own semaphore" => "last chunk", queue Some(true);
+    "genai-perf.ttft" Client "ttft": "request written" => "first response that is not empty", queue Some(true);
+    "genai-perf.latency" Client "e2e": "request written" => "last response", queue Some(true);
+    "evalscope.ttft" Client "ttft": "request written" => "first chunk", queue Some(true);
+    "evalscope.latency" Client "e2e": "request written" => "last chunk", queue Some(true);
     "guidellm.ttft" Client "ttft": "request written" => "first token iteration", queue Some(true);
     "guidellm.ttfo" Client "ttft_output": "request written" => "first output token that is not reasoning", queue Some(true);
     "guidellm.latency" Client "e2e": "request written" => "request end", queue Some(true);

@@ -5,15 +5,26 @@ use crate::finding::{Code, Place};
 use crate::format::decimal::S;
 use crate::format::json::Raw;
 use crate::format::load_tool::{Marks, duration, error_text};
+use crate::format::serving::{Definitions, VLLM};
 use crate::row::{Hop, Outcome, Request, Rows};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// Arrays with one entry a request. The texts are never read.
-const ARRAYS: [&str; 8] =
-    ["errors", "input_lens", "itls", "latencies", "output_lens", "queue_times", "start_times", "ttfts"];
+const ARRAYS: [&str; 9] = [
+    "cached_tokens",
+    "errors",
+    "input_lens",
+    "itls",
+    "latencies",
+    "output_lens",
+    "queue_times",
+    "start_times",
+    "ttfts",
+];
 
-/// Backends whose requests vLLM's benchmark streams; the rest report their latency as TTFT.
+/// Backends whose requests vLLM's benchmark streams; the rest report their latency as TTFT. `SGLang`'s streams any
+/// unless told not to, which its file does not say.
 const STREAMED: [&str; 4] = ["vllm", "openai", "openai-chat", "openai-audio"];
 
 /// `perf_counter` counts nanoseconds.
@@ -21,18 +32,19 @@ const RESOLUTION_NS: i64 = 1;
 
 impl Run<'_> {
     /// Adds one row a request; how many there were. An error when the arrays cannot be put side by side.
-    pub fn details(&self, hop: Hop, clock: &str, rows: &mut Rows) -> Result<usize, String> {
+    pub fn details(
+        &self,
+        streamed: Option<bool>,
+        hop: Hop,
+        clock: &str,
+        rows: &mut Rows,
+    ) -> Result<usize, String> {
         let arrays = self.arrays()?;
         let Some(len) = arrays.values().next().map(Vec::len) else { return Ok(0) };
-        let streamed = self.streamed();
-        if streamed == Some(false) {
-            let detail = "the backend does not stream: ttfts are not times to a first token, left out";
-            rows.finding(Code::NoFirstToken, self.place, detail);
-        }
         let mut answered = 0;
         for index in 0..len {
             let place = Place::item(self.place.line, i64::try_from(index).unwrap_or(i64::MAX));
-            let row = Row { arrays: &arrays, index, place, streamed };
+            let row = Row { arrays: &arrays, ids: self.tool.ids, index, place, streamed };
             answered += i64::from(row.read(hop, clock, rows) == Outcome::Ok);
         }
         if let Some(completed) = self.raw("completed").int()
@@ -61,9 +73,10 @@ impl Run<'_> {
         Ok(arrays)
     }
 
-    fn streamed(&self) -> Option<bool> {
+    /// Whether the backend asked for is one that is streamed.
+    pub fn streamed(&self) -> Option<bool> {
         let backend = self.raw("endpoint_type").text().or(self.raw("backend").text())?;
-        if STREAMED.contains(&backend) {
+        if self.tool.name == VLLM.name && STREAMED.contains(&backend) {
             return Some(true);
         }
         ["embedding", "pooling", "rerank"].iter().any(|word| backend.contains(word)).then_some(false)
@@ -74,6 +87,7 @@ type Arrays<'a> = BTreeMap<&'static str, Vec<&'a RawValue>>;
 
 struct Row<'a> {
     arrays: &'a Arrays<'a>,
+    ids: Definitions,
     index: usize,
     place: Place,
     streamed: Option<bool>,
@@ -123,6 +137,7 @@ impl<'a> Row<'a> {
                 input_tokens: self.count("input_lens"),
                 // Of a failed request it is the 0 the list was filled up with.
                 output_tokens: self.count("output_lens").filter(|_| !failed),
+                cached_tokens: self.count("cached_tokens").filter(|_| !failed),
                 outcome,
                 error: error.as_deref().map(error_text),
                 streamed: self.streamed,
@@ -141,10 +156,8 @@ impl<'a> Row<'a> {
             ..Marks::default()
         };
         marks.add(rows, key, self.place, clock, RESOLUTION_NS);
-        for (definition, ns) in
-            [("vllm-bench.ttft", ttft), ("vllm-bench.latency", latency), ("vllm-bench.queue", queue)]
-        {
-            if let Some(ns) = ns {
+        for (definition, ns) in [(self.ids.ttft, ttft), (self.ids.e2e, latency), (self.ids.queue, queue)] {
+            if let Some(ns) = ns.filter(|_| !definition.is_empty()) {
                 rows.measure(key, definition, ns, "s", RESOLUTION_NS);
             }
         }

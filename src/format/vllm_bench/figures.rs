@@ -3,104 +3,81 @@
 use super::Run;
 use crate::finding::Code;
 use crate::format::load_tool::cut;
-use crate::row::{Aggregate, Rows};
+use crate::format::serving::{self, Figures};
+use crate::row::Rows;
+use serde::Deserialize;
 
-/// Scalars that are figures although they have no statistic in their name: key, statistic, unit.
-const PLAIN: [(&str, &str, &str); 11] = [
-    ("completed", "count", "1"),
-    ("duration", "value", "s"),
-    ("failed", "count", "1"),
-    ("max_concurrent_requests", "max", "1"),
-    ("max_output_tokens_per_s", "max", "1/s"),
-    ("output_throughput", "value", "1/s"),
-    ("request_goodput", "value", "1/s"),
-    ("request_throughput", "value", "1/s"),
-    ("total_input_tokens", "count", "1"),
-    ("total_output_tokens", "count", "1"),
-    ("total_token_throughput", "value", "1/s"),
-];
-
-/// Latencies that cannot be zero once a request was answered.
-const NEVER_ZERO: [&str; 4] = ["ttft", "tpot", "itl", "e2el"];
+/// Settings the tool itself writes as numbers or null; a text there is `--metadata` of the same name.
+const NUMBERS: [&str; 3] = ["burstiness", "max_concurrency", "num_prompts"];
 
 /// Longest value of a fact, in characters.
 const FACT_CHARS: usize = 200;
 
 impl Run<'_> {
-    /// Adds every scalar of the run as a figure or as a fact; how many figures there were.
-    pub fn figures(&self, rows: &mut Rows) -> usize {
-        let completed = self.raw("completed").int();
-        let mut figures = 0;
+    /// The scalars of the run that are figures.
+    pub fn figures(&self) -> Figures<'_> {
+        let mut figures = Figures::default();
         for (key, value) in &self.fields {
-            let number = value.get().parse::<f64>().ok().filter(|v| v.is_finite());
-            match (latency(key), plain(key), number) {
-                (Some((statistic, metric)), _, Some(value)) => {
-                    figures += 1;
-                    if self.is_hollow(metric, completed) {
-                        continue;
-                    }
-                    let (definition, n) = population(metric, completed);
-                    let unit = "ms";
-                    rows.aggregate(self.place, &Aggregate { metric, statistic, value, unit, n, definition });
-                }
-                (_, Some((statistic, unit)), Some(value)) => {
-                    figures += 1;
-                    let n = if key == "request_throughput" { completed } else { None };
-                    let (metric, definition) = (key.as_str(), "");
-                    rows.aggregate(self.place, &Aggregate { metric, statistic, value, unit, n, definition });
-                }
-                _ => self.fact(key, value.get(), rows),
-            }
-        }
-        for metric in NEVER_ZERO {
-            if self.is_hollow(metric, completed) {
-                let mean = self.raw(&format!("mean_{metric}_ms")).text().unwrap_or("not stated");
-                let n = completed.map_or("not stated".to_owned(), |n| n.to_string());
-                let detail = format!("mean_{metric}_ms {mean} with completed {n}: its figures are left out");
-                rows.finding(Code::ValueImpossible, self.place, &detail);
+            if let Some(number) = number(value.get()) {
+                figures.by_key(key, number);
             }
         }
         figures
     }
 
-    /// Whether the figures of a latency were computed over nothing: vLLM then writes 0.0, the best score.
-    fn is_hollow(&self, metric: &str, completed: Option<i64>) -> bool {
-        let mean = self.raw(&format!("mean_{metric}_ms")).text().and_then(|t| t.parse::<f64>().ok());
-        NEVER_ZERO.contains(&metric) && mean.is_some() && (completed == Some(0) || mean == Some(0.0))
+    /// Adds every other scalar of the run as a fact.
+    pub fn facts(&self, streamed: Option<bool>, rows: &mut Rows) {
+        rows.run(self.place, "tool", self.tool.name);
+        if let Some(streamed) = streamed {
+            rows.run(self.place, "stream", if streamed { "true" } else { "false" });
+        }
+        for (key, value) in &self.fields {
+            let is_figure = number(value.get()).is_some_and(|number| Figures::default().by_key(key, number));
+            if !is_figure {
+                self.fact(key, value.get(), rows);
+            }
+        }
     }
 
     /// A string, number or flag is a fact as found; null states nothing, lists and objects are no facts.
     fn fact(&self, key: &str, json: &str, rows: &mut Rows) {
         match json.as_bytes().first() {
             Some(b'"') => {
-                if let Ok(text) = serde_json::from_str::<String>(json) {
-                    rows.run(self.place, key, cut(&text, FACT_CHARS));
+                let Ok(text) = serde_json::from_str::<String>(json) else { return };
+                let text = cut(&text, FACT_CHARS);
+                if NUMBERS.contains(&key) {
+                    let detail =
+                        format!("{key} is a text: --metadata took the place of the tool's own value");
+                    rows.finding(Code::ValueImpossible, self.place, &detail);
+                    rows.run(self.place, &format!("metadata.{key}"), text);
+                } else {
+                    rows.run(self.place, serving::fact_key(key), text);
+                }
+            }
+            Some(b'{') if key == "server_info" => {
+                if let Ok(server) = serde_json::from_str::<Server>(json) {
+                    let model = server.served_model_name.or(server.model_path);
+                    for (key, value) in [("server_version", server.version), ("model", model)] {
+                        if let Some(value) = value {
+                            rows.run(self.place, key, cut(&value, FACT_CHARS));
+                        }
+                    }
                 }
             }
             Some(b'{' | b'[' | b'n') | None => {}
-            Some(_) => rows.run(self.place, key, cut(json, FACT_CHARS)),
+            Some(_) => rows.run(self.place, serving::fact_key(key), cut(json, FACT_CHARS)),
         }
     }
 }
 
-/// Statistic and metric of `<statistic>_<metric>_ms`.
-fn latency(key: &str) -> Option<(&str, &str)> {
-    let (statistic, metric) = key.strip_suffix("_ms")?.split_once('_')?;
-    let percentile = statistic.strip_prefix('p').is_some_and(|p| p.parse::<f64>().is_ok());
-    (percentile || matches!(statistic, "mean" | "median" | "std")).then_some((statistic, metric))
+/// What `SGLang`'s server says of itself, as far as it is kept.
+#[derive(Deserialize)]
+struct Server {
+    version: Option<String>,
+    served_model_name: Option<String>,
+    model_path: Option<String>,
 }
 
-fn plain(key: &str) -> Option<(&'static str, &'static str)> {
-    PLAIN.iter().find(|(name, ..)| *name == key).map(|(_, statistic, unit)| (*statistic, *unit))
-}
-
-/// The definition of a latency, and over how many requests it is. TPOT leaves out answers of one token and
-/// ITL counts gaps, so the number of requests is not theirs.
-fn population(metric: &str, completed: Option<i64>) -> (&'static str, Option<i64>) {
-    match metric {
-        "ttft" => ("vllm-bench.ttft", completed),
-        "e2el" => ("vllm-bench.latency", completed),
-        "client_queue_time" => ("vllm-bench.queue", completed),
-        _ => ("", None),
-    }
+fn number(json: &str) -> Option<f64> {
+    json.parse().ok().filter(|value: &f64| value.is_finite())
 }

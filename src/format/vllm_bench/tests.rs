@@ -75,11 +75,11 @@ fn a_failed_request_has_no_ttft_and_an_all_failed_run_no_latency() {
     assert!(given.get(Table::Measure, &["definition"]).is_empty());
     assert_eq!(
         given.get(Table::Aggregate, &["metric", "value"]),
-        ["completed 0.0", "failed 2.0", "request_throughput 0.0"]
+        ["requests 0.0", "requests 2.0", "request_rate 0.0"]
     );
     assert_eq!(
         findings(&given),
-        ["1 0 value-impossible mean_ttft_ms 0.0 with completed 0: its figures are left out"]
+        ["1 0 value-impossible mean ttft 0 ms with completed 0: its figures are left out"]
     );
 }
 
@@ -107,7 +107,7 @@ fn arrays_of_unequal_length_refuse_the_details_and_keep_the_figures() {
     let given = given(&run(r#""mean_ttft_ms":5.5,"completed":2,"ttfts":[1.0,1.0],"errors":[""]"#));
     assert_eq!((given.1, given.2), (0, 1));
     assert_eq!(findings(&given), ["1 0 record-shape errors has 1 entries, ttfts has 2"]);
-    assert_eq!(given.get(Table::Aggregate, &["metric", "value"]), ["completed 2.0", "ttft 5.5"]);
+    assert_eq!(given.get(Table::Aggregate, &["metric", "value"]), ["requests 2.0", "ttft 5.5"]);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn hostile_files_are_findings() {
     assert_eq!(huge.get(Table::Mark, &["name"]), ["send"]);
     let nan = given(&run(r#""mean_ttft_ms":NaN,"x":"NaN \" NaN","duration":-Infinity,"completed":1"#));
     assert_eq!(nan.get(Table::Finding, &["code"]), ["record-not-strict"]);
-    assert_eq!(nan.get(Table::Aggregate, &["metric"]), ["completed"]);
+    assert_eq!(nan.get(Table::Aggregate, &["metric"]), ["requests"]);
     assert!(nan.get(Table::Run, &["value"]).contains(&"NaN \" NaN".to_owned()));
 }
 
@@ -163,4 +163,26 @@ fn only_its_own_files_are_recognised() {
     let says = |text: &str| VllmBench.recognise(&Head::of("x", text.as_bytes())) != Match::No;
     assert!(says(SAMPLE) && says(&run("\"a\":1")));
     assert!(!says("") && !says("{}") && !says("[1]") && !says("garbage"));
+}
+
+#[test]
+fn a_sweep_lists_its_runs_and_metadata_does_not_pass_for_a_setting() {
+    let given = given(include_str!("../../../samples/vllm_bench/sweep_summary.json"));
+    assert_eq!((given.1, given.2), (2, 0));
+    let facts = given.get(Table::Run, &["line", "key", "value"]);
+    for fact in
+        ["2 tool vllm-bench", "2 model tiny-llama", "2 stream true", "2 num_prompts 40", "2 max_num_seqs 2"]
+    {
+        assert!(facts.contains(&fact.to_owned()), "{fact}: {facts:?}");
+    }
+    for fact in ["34 run_number 1", "34 max_num_seqs 8", "34 metadata.num_prompts forty"] {
+        assert!(facts.contains(&fact.to_owned()), "{fact}: {facts:?}");
+    }
+    assert_eq!(
+        findings(&given),
+        ["34 0 value-impossible num_prompts is a text: --metadata took the place of the tool's own value"]
+    );
+    let figures = given.get(Table::Aggregate, &["line", "metric", "statistic", "value"]);
+    assert!(figures.contains(&"34 ttft mean 700.25".to_owned()));
+    assert!(figures.contains(&"2 e2el_including_client_queue mean 8100.5".to_owned()));
 }
