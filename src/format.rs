@@ -5,6 +5,7 @@
 
 pub mod aiperf;
 pub mod aiperf_csv;
+pub mod aiperf_server_metrics;
 pub mod aiperf_summary;
 pub mod bench_command;
 pub mod civil;
@@ -214,6 +215,7 @@ pub const USES: [&str; 3] = ["workload", "aggregate", "resources"];
 pub static FORMATS: &[&dyn Format] = &[
     &aiperf::Aiperf,
     &aiperf_csv::AiperfCsv,
+    &aiperf_server_metrics::AiperfServerMetrics,
     &aiperf_summary::AiperfSummary,
     &bench_command::BenchCommand,
     &client_timeline::ClientTimeline,
