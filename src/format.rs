@@ -9,14 +9,22 @@ pub mod client_timeline;
 pub mod decimal;
 mod elements;
 mod glance;
+mod figures;
 pub mod guidellm;
 pub mod haproxy_access;
 pub mod health_poll;
+pub mod inference_perf;
+pub mod inference_perf_config;
+pub mod inference_perf_prometheus;
+pub mod inference_perf_requests;
 pub mod json;
 pub mod litellm_log;
 pub mod llama_log;
+pub mod llmperf_individual;
+pub mod llmperf_summary;
 mod load_tool;
 pub mod mapping;
+pub mod mlperf_detail;
 pub mod nginx_access;
 pub mod nginx_error;
 mod otlp;
@@ -32,6 +40,7 @@ mod testing;
 mod trace;
 mod unknown;
 mod values;
+mod tree;
 pub mod vllm_bench;
 pub mod vllm_log;
 mod vllm_message;
@@ -183,8 +192,15 @@ pub static FORMATS: &[&dyn Format] = &[
     &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
     &health_poll::HealthPoll,
+    &inference_perf::InferencePerf,
+    &inference_perf_config::InferencePerfConfig,
+    &inference_perf_prometheus::InferencePerfPrometheus,
+    &inference_perf_requests::InferencePerfRequests,
     &litellm_log::LitellmLog,
     &llama_log::LlamaLog,
+    &llmperf_individual::LlmperfIndividual,
+    &llmperf_summary::LlmperfSummary,
+    &mlperf_detail::MlperfDetail,
     &nginx_access::NginxAccess,
     &nginx_error::NginxError,
     &otlp_json::OtlpJson,
