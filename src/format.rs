@@ -4,6 +4,8 @@
 //! `samples/`; tests fail if one of them is missing.
 
 pub mod aiperf;
+pub mod azure_trace;
+pub mod burstgpt;
 pub mod civil;
 pub mod client_timeline;
 pub mod decimal;
@@ -25,8 +27,10 @@ pub mod llmperf_summary;
 mod load_tool;
 pub mod mapping;
 pub mod mlperf_detail;
+pub mod mooncake_trace;
 pub mod nginx_access;
 pub mod nginx_error;
+pub mod otel_flattened;
 mod otlp;
 pub mod otlp_json;
 pub mod otlp_json_document;
@@ -35,6 +39,7 @@ pub mod prometheus_range;
 pub mod prometheus_text;
 pub mod request_plan;
 pub mod scrape_manifest;
+pub mod servegen_trace;
 #[cfg(test)]
 mod testing;
 mod trace;
@@ -44,6 +49,7 @@ mod tree;
 pub mod vllm_bench;
 pub mod vllm_log;
 mod vllm_message;
+mod workload;
 
 pub use glance::clocks;
 pub use unknown::describe;
@@ -188,6 +194,8 @@ pub const USES: [&str; 3] = ["workload", "aggregate", "resources"];
 /// Every format, in the order of ids.
 pub static FORMATS: &[&dyn Format] = &[
     &aiperf::Aiperf,
+    &azure_trace::AzureTrace,
+    &burstgpt::Burstgpt,
     &client_timeline::ClientTimeline,
     &guidellm::Guidellm,
     &haproxy_access::HaproxyAccess,
@@ -201,8 +209,10 @@ pub static FORMATS: &[&dyn Format] = &[
     &llmperf_individual::LlmperfIndividual,
     &llmperf_summary::LlmperfSummary,
     &mlperf_detail::MlperfDetail,
+    &mooncake_trace::MooncakeTrace,
     &nginx_access::NginxAccess,
     &nginx_error::NginxError,
+    &otel_flattened::OtelFlattened,
     &otlp_json::OtlpJson,
     &otlp_json_document::OtlpJsonDocument,
     &otlp_proto::OtlpProto,
@@ -210,6 +220,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &prometheus_text::PrometheusText,
     &request_plan::RequestPlan,
     &scrape_manifest::ScrapeManifest,
+    &servegen_trace::ServegenTrace,
     &vllm_bench::VllmBench,
     &vllm_log::VllmLog,
 ];
