@@ -22,6 +22,7 @@ pub mod inference_perf_requests;
 pub mod json;
 pub mod litellm_log;
 pub mod llama_log;
+pub mod llmd_report;
 pub mod llmperf_individual;
 pub mod llmperf_summary;
 mod load_tool;
@@ -206,6 +207,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &inference_perf_requests::InferencePerfRequests,
     &litellm_log::LitellmLog,
     &llama_log::LlamaLog,
+    &llmd_report::LlmdReport,
     &llmperf_individual::LlmperfIndividual,
     &llmperf_summary::LlmperfSummary,
     &mlperf_detail::MlperfDetail,
