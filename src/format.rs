@@ -13,6 +13,7 @@ mod elements;
 mod glance;
 mod figures;
 pub mod guidellm;
+pub mod guidellm_csv;
 pub mod haproxy_access;
 pub mod health_poll;
 pub mod inference_perf;
@@ -199,6 +200,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &burstgpt::Burstgpt,
     &client_timeline::ClientTimeline,
     &guidellm::Guidellm,
+    &guidellm_csv::GuidellmCsv,
     &haproxy_access::HaproxyAccess,
     &health_poll::HealthPoll,
     &inference_perf::InferencePerf,

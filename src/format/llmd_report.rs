@@ -163,7 +163,7 @@ fn window(time: &Value, rows: &mut Rows) {
     };
     for key in ["start", "stop", "end", "duration"] {
         tree::scalars(&time[key], &format!("time.{key}"), &mut |key, value| {
-            fact(rows, Place::FILE, key, value)
+            fact(rows, Place::FILE, key, value);
         });
     }
     let last = if time["stop"].is_null() { &time["end"] } else { &time["stop"] };

@@ -1,8 +1,8 @@
-//! LLMPerf individual responses (`*_individual_responses.json`): one array with an object a request.
+//! `LLMPerf` individual responses (`*_individual_responses.json`): one array with an object a request.
 //!
 //! Only durations in seconds stand in it: no times, ids or model, in the order requests ended. Answers (`GEN_TEXT`)
-//! may stand in it and are never read. A request that LLMPerf counts as failed, for instance for a short answer
-//! (-100), keeps its durations in the file; a failed request has none here, as in LLMPerf's own summary.
+//! may stand in it and are never read. A request that `LLMPerf` counts as failed, for instance for a short answer
+//! (-100), keeps its durations in the file; a failed request has none here, as in `LLMPerf`'s own summary.
 
 use super::json::{Raw, Text, word};
 use super::load_tool::{duration, error_text};
@@ -13,7 +13,7 @@ use crate::row::{Hop, Outcome, Request, Rows};
 use serde::{Deserialize, Deserializer as _};
 use serde_json::value::RawValue;
 
-/// The individual responses of LLMPerf.
+/// The individual responses of `LLMPerf`.
 pub struct LlmperfIndividual;
 
 impl Format for LlmperfIndividual {

@@ -1,4 +1,4 @@
-//! LLMPerf summary (`*_summary.json`): flat keys `results_<metric>_<statistic>`, seconds.
+//! `LLMPerf` summary (`*_summary.json`): flat keys `results_<metric>_<statistic>`, seconds.
 //!
 //! `inter_token_latency_s` is the latency over the tokens, first token included: times the output tokens it is the
 //! latency. It is kept as what it is, not as an inter-token latency. Statistics are over completed requests only.
@@ -10,7 +10,7 @@ use crate::input::Head;
 use crate::row::{Hop, Rows};
 use serde_json::Value;
 
-/// The summary of LLMPerf.
+/// The summary of `LLMPerf`.
 pub struct LlmperfSummary;
 
 /// Versions of the summary that were read for this.

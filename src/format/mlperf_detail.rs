@@ -1,4 +1,4 @@
-//! MLPerf LoadGen's detail log (`mlperf_log_detail.txt`): `:::MLLOG {json}` lines with settings, then results.
+//! `MLPerf` `LoadGen`'s detail log (`mlperf_log_detail.txt`): `:::MLLOG {json}` lines with settings, then results.
 //!
 //! Results are over all queries, in ns. `time_ms` counts from the start of the run and only tells settings from
 //! results. Two results are known to mean nothing: the overlatency count when no latency target was set (every query
@@ -13,10 +13,13 @@ use crate::row::{Hop, Rows};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The detail log of LoadGen.
+/// The detail log of `LoadGen`.
 pub struct MlperfDetail;
 
 const PREFIX: &str = ":::MLLOG ";
+
+/// More kinds of results than any version writes: the rest of a hostile file is refused.
+const MAX_RESULTS: usize = 2_000;
 
 /// Results without a statistic in their key: key, metric, statistic, unit.
 const PLAIN: [(&str, &str, &str, &str); 8] = [
@@ -92,10 +95,18 @@ impl Stream for Log {
         let Some(value) = value else { return };
         match value.parse::<f64>() {
             Ok(number) if key.starts_with("result_") && number.is_finite() => {
+                if self.results.len() == MAX_RESULTS {
+                    rows.read -= 1;
+                    return line.refuse(rows, Code::RecordShape, "too many kinds of results");
+                }
                 if self.results.is_empty() {
                     self.place = line.place;
                 }
-                if self.results.insert(key.to_owned(), number).is_some_and(|before| before != number) {
+                if self
+                    .results
+                    .insert(key.to_owned(), number)
+                    .is_some_and(|before| before.to_bits() != number.to_bits())
+                {
                     let detail = format!("{key} stands twice with different values: the last one is read");
                     rows.finding(Code::RecordContradiction, line.place, &detail);
                 }

@@ -51,7 +51,7 @@ impl Format for OtelFlattened {
             match json::record::<Trace>(&text) {
                 Ok(trace) => read(&trace, &cx, rows),
                 Err((_, detail)) if detail.starts_with("EOF") => {
-                    rows.refuse(Code::Truncated, Place::FILE, &detail)
+                    rows.refuse(Code::Truncated, Place::FILE, &detail);
                 }
                 Err((code, detail)) => rows.refuse(code, Place::FILE, &detail),
             }
@@ -69,8 +69,8 @@ struct Trace<'a> {
 
 #[derive(Deserialize)]
 struct Span<'a> {
-    #[serde(borrow)]
-    span_id: Text<'a>,
+    #[serde(borrow, rename = "span_id")]
+    id: Text<'a>,
     #[serde(borrow)]
     start_time: Text<'a>,
     #[serde(borrow)]
@@ -120,7 +120,7 @@ fn request(span: &Span, session: Option<&str>, place: Place, cx: &Context, rows:
         return false;
     };
     let planned = Planned {
-        id: word(&span.span_id),
+        id: word(&span.id),
         session,
         model: word(&call.model),
         class: word(&call.operation),

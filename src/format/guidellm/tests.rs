@@ -153,9 +153,9 @@ fn yaml_gives_the_rows_of_the_same_json() {
     let columns = ["item", "response_id", "input_tokens", "output_tokens", "streamed"];
     assert_eq!(yaml.get(Table::Request, &columns)[..], json.get(Table::Request, &columns)[..2]);
     assert_eq!(yaml.get(Table::Request, &["line"]), ["0", "0"]);
-    for (text, line) in [("benchmarks:\n- a: 1\n  a: 2\n", "3"), ("benchmarks:\n- [\n", "2")] {
+    for text in ["benchmarks:\n- a: 1\n  a: 2\n", "benchmarks:\n- [\n"] {
         let bad = given(text).get(Table::Finding, &["line", "code"]);
-        assert!(bad.len() == 1 && bad[0].ends_with("record-shape"), "{bad:?} {line}");
+        assert!(bad.len() == 1 && bad[0].ends_with("record-shape"), "{bad:?}");
     }
 }
 
