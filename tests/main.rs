@@ -11,11 +11,8 @@ mod formats;
 mod input;
 mod lab;
 mod layers;
-<<<<<<< HEAD
 mod mapping;
-=======
 mod load_tools;
->>>>>>> 84a1f6a (Read GuideLLM's table and hold readers of load tools to real files)
 mod reproducible;
 mod store;
 mod support;

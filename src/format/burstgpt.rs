@@ -30,6 +30,10 @@ impl Format for Burstgpt {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["workload"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let header = head.lines().next().and_then(cells);
         let ours = header.is_some_and(|header| columns(&header, COLUMNS).is_some());

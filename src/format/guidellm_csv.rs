@@ -67,6 +67,10 @@ impl Format for GuidellmCsv {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["client_wait", "aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let mut lines = head.lines();
         let begins = |line: Option<&str>, word| {

@@ -53,6 +53,10 @@ impl Format for InferencePerf {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["client_wait", "aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let keys = ["load_summary", "successes", "failures"];
         let ours = keys.iter().all(|key| tree::top(head, key)) && head.contains("schedule_delay");

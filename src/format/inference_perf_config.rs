@@ -36,6 +36,10 @@ impl Format for InferencePerfConfig {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["workload"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let yaml = head.first_byte() != Some(b'{');
         let keys = ["load", "data", "server"].iter().all(|key| tree::top(head, key));

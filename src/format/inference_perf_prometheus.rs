@@ -46,6 +46,10 @@ impl Format for InferencePerfPrometheus {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate", "resources"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let keys = ["load_summary", "successes", "failures", "queue_len", "rate"];
         let json = head.first_byte() == Some(b'{') && keys.iter().all(|key| tree::top(head, key));

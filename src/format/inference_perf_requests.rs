@@ -38,6 +38,10 @@ impl Format for InferencePerfRequests {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["client_wait", "ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         // Times come before the prompt, which can be longer than the head.
         let text = String::from_utf8_lossy(&head.bytes);

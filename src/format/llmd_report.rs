@@ -35,6 +35,10 @@ impl Format for LlmdReport {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate", "resources"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let has = |keys: &[&str]| keys.iter().all(|key| head.contains(key));
         let top = |key| tree::top(head, key);

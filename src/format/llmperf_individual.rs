@@ -29,6 +29,10 @@ impl Format for LlmperfIndividual {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let keys = ["\"ttft_s\"", "\"end_to_end_latency_s\"", "\"error_code\""];
         let ours = head.first_byte() == Some(b'[') && keys.iter().all(|key| head.contains(key));

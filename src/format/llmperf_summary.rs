@@ -61,6 +61,10 @@ impl Format for LlmperfSummary {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let keys =
             ["results_ttft_s_mean", "results_num_requests_started", "results_end_to_end_latency_s_mean"];

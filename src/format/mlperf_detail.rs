@@ -53,6 +53,10 @@ impl Format for MlperfDetail {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours = head.lines().take(20).any(|line| line.starts_with(":::MLLOG {"));
         Match::when(ours, ":::MLLOG lines")

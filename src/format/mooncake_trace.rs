@@ -29,6 +29,10 @@ impl Format for MooncakeTrace {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["workload"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours = |line| {
             json::record::<Record>(line).is_ok_and(|r| {

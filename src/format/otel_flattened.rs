@@ -32,6 +32,10 @@ impl Format for OtelFlattened {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["workload"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let keys = ["\"trace_id\"", "\"spans\"", "\"start_time\"", "\"gen_ai."];
         let ours = head.first_byte() == Some(b'{') && keys.iter().all(|key| head.contains(key));

@@ -26,6 +26,10 @@ impl Format for ServegenTrace {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["workload"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours = |line| json::record::<Record>(line).is_ok_and(|record| record.is_ours());
         Match::when(
