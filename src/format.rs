@@ -8,6 +8,8 @@ pub mod aiperf_csv;
 pub mod aiperf_server_metrics;
 pub mod aiperf_summary;
 pub mod bench_command;
+pub mod azure_trace;
+pub mod burstgpt;
 pub mod civil;
 pub mod client_timeline;
 pub mod curl_timing;
@@ -22,12 +24,18 @@ mod fields;
 pub mod evalscope_text;
 pub mod genai_perf;
 pub mod genai_perf_summary;
+mod figures;
 pub mod guidellm;
+pub mod guidellm_csv;
 pub mod haproxy_access;
 pub mod haproxy_text;
 pub mod har;
 pub mod health_poll;
 pub mod jaeger;
+pub mod inference_perf;
+pub mod inference_perf_config;
+pub mod inference_perf_prometheus;
+pub mod inference_perf_requests;
 pub mod json;
 pub mod kong_log;
 mod litellm;
@@ -35,12 +43,18 @@ pub mod litellm_log;
 pub mod litellm_spend;
 pub mod litellm_standard;
 pub mod llama_log;
+pub mod llmd_report;
+pub mod llmperf_individual;
+pub mod llmperf_summary;
 mod load_tool;
 pub mod mapping;
+pub mod mlperf_detail;
+pub mod mooncake_trace;
 pub mod nginx_access;
 pub mod nginx_error;
 pub mod nginx_text;
 mod objects;
+pub mod otel_flattened;
 mod otlp;
 pub mod otlp_json;
 pub mod otlp_json_document;
@@ -58,6 +72,7 @@ pub mod tempo;
 pub mod tgi_log;
 mod serving;
 pub mod sglang_bench;
+pub mod servegen_trace;
 #[cfg(test)]
 mod testing;
 mod trace;
@@ -65,11 +80,13 @@ mod unknown;
 mod values;
 pub mod triton_trace;
 pub mod trtllm_perf;
+mod tree;
 pub mod vllm_bench;
 pub mod vllm_bench_text;
 pub mod vllm_log;
 mod vllm_message;
 pub mod zipkin;
+mod workload;
 
 pub use glance::clocks;
 pub use unknown::describe;
@@ -218,6 +235,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &aiperf_server_metrics::AiperfServerMetrics,
     &aiperf_summary::AiperfSummary,
     &bench_command::BenchCommand,
+    &azure_trace::AzureTrace,
+    &burstgpt::Burstgpt,
     &client_timeline::ClientTimeline,
     &curl_timing::CurlTiming,
     &envoy_access_json::EnvoyAccessJson,
@@ -227,19 +246,30 @@ pub static FORMATS: &[&dyn Format] = &[
     &genai_perf::GenaiPerf,
     &genai_perf_summary::GenaiPerfSummary,
     &guidellm::Guidellm,
+    &guidellm_csv::GuidellmCsv,
     &haproxy_access::HaproxyAccess,
     &haproxy_text::HaproxyText,
     &har::Har,
     &health_poll::HealthPoll,
     &kong_log::KongLog,
     &jaeger::Jaeger,
+    &inference_perf::InferencePerf,
+    &inference_perf_config::InferencePerfConfig,
+    &inference_perf_prometheus::InferencePerfPrometheus,
+    &inference_perf_requests::InferencePerfRequests,
     &litellm_log::LitellmLog,
     &litellm_spend::LitellmSpend,
     &litellm_standard::LitellmStandard,
     &llama_log::LlamaLog,
+    &llmd_report::LlmdReport,
+    &llmperf_individual::LlmperfIndividual,
+    &llmperf_summary::LlmperfSummary,
+    &mlperf_detail::MlperfDetail,
+    &mooncake_trace::MooncakeTrace,
     &nginx_access::NginxAccess,
     &nginx_error::NginxError,
     &nginx_text::NginxText,
+    &otel_flattened::OtelFlattened,
     &otlp_json::OtlpJson,
     &otlp_json_document::OtlpJsonDocument,
     &otlp_logs::OtlpLogs,
@@ -255,6 +285,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &triton_trace::TritonTrace,
     &trtllm_perf::TrtllmPerf,
     &sglang_bench::SglangBench,
+    &servegen_trace::ServegenTrace,
     &vllm_bench::VllmBench,
     &vllm_bench_text::VllmBenchText,
     &vllm_log::VllmLog,

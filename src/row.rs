@@ -124,7 +124,7 @@ pub struct Request<'a> {
     pub instance: Option<&'a str>,
     /// A class the plan gave the request.
     pub class: Option<&'a str>,
-    /// Load phase the tool declares: `warmup`, `profiling`.
+    /// Load phase the tool declares: `warmup`, `profiling`; `workload` for a request recorded elsewhere, never sent here.
     pub phase: Option<&'a str>,
     /// Identity of the prompt across runs (a hash prefix), never the prompt.
     pub sample_id: Option<&'a str>,

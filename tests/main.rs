@@ -12,6 +12,7 @@ mod input;
 mod lab;
 mod layers;
 mod mapping;
+mod load_tools;
 mod reproducible;
 mod store;
 mod support;

@@ -1,16 +1,19 @@
-//! `GuideLLM` `benchmarks.json`: every request of every benchmark, in epoch seconds written from doubles.
+//! `GuideLLM` `benchmarks.json` and `benchmarks.yaml`: every request of every benchmark, in epoch seconds written from
+//! doubles, and the figures over all of them. YAML is turned into the same JSON: a double has one shortest text.
 //!
 //! The prompt is inside `request_args`, which is never read. The tool's own request id is not on the wire.
 
+mod metrics;
 mod shape;
 
 use super::load_tool::{Marks, cut, duration, error_text};
-use super::{Context, Format, Match, Reader, decimal, json};
+use super::{Context, Format, Match, Reader, decimal, json, tree};
 use crate::finding::{Code, Place};
 use crate::input::{Head, line_text};
 use crate::row::{Hop, Outcome, Request, RequestKey, Rows};
 use serde_json::value::RawValue;
 use shape::{Benchmark, Config, Report, Stats};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The report of `GuideLLM`.
@@ -18,6 +21,9 @@ pub struct Guidellm;
 
 /// A double keeps epoch seconds to about 0.2 us.
 const RESOLUTION_NS: i64 = 1_000;
+
+/// Versions of the report's schema that were read for this.
+const VERSIONS: [&str; 2] = ["1", "2"];
 
 /// Strategies that send when a slot is free: a target equal to the start of the run is then none.
 const CLOSED_LOOP: [&str; 3] = ["concurrent", "synchronous", "throughput"];
@@ -31,7 +37,7 @@ impl Format for Guidellm {
     }
 
     fn title(&self) -> &'static str {
-        "GuideLLM benchmarks.json"
+        "GuideLLM benchmarks.json or .yaml"
     }
 
     fn hop(&self) -> Hop {
@@ -44,6 +50,9 @@ impl Format for Guidellm {
 
     fn recognise(&self, head: &Head) -> Match {
         let text = String::from_utf8_lossy(&head.bytes);
+        if head.first_byte() != Some(b'{') {
+            return yaml(head, &text);
+        }
         let stated = text.split_once("\"guidellm_version\"").map(|(_, rest)| rest.split('"').nth(1));
         match stated {
             Some(version) if head.first_byte() == Some(b'{') && head.contains("\"benchmarks\"") => {
@@ -59,12 +68,31 @@ impl Format for Guidellm {
     fn reader(&self, cx: &Context) -> Reader {
         let (hop, clock) = (cx.hop, cx.epoch());
         Reader::Document(Box::new(move |bytes, rows| {
-            let Some((text, _)) = line_text(bytes) else {
+            let Some((mut text, _)) = line_text(bytes) else {
                 return rows.refuse(Code::TextInvalid, Place::FILE, "neither UTF-8 nor GBK");
             };
+            let is_yaml = !text.trim_start().starts_with(['{', '[']) && text.contains("benchmarks:");
+            if is_yaml {
+                match tree::yaml(&text) {
+                    Ok(report) => text = Cow::Owned(report.to_string()),
+                    Err((line, detail)) => {
+                        let place = Place::line(i64::try_from(line).unwrap_or(0));
+                        return rows.refuse(Code::RecordShape, place, &detail);
+                    }
+                }
+            }
             match serde_json::from_str::<Report>(&text) {
                 Ok(report) => {
-                    let reading = Reading { text: &text, at: 0, line: 1, item: 0, hop, clock: &clock, rows };
+                    let reading = Reading {
+                        text: &text,
+                        at: 0,
+                        line: 1,
+                        lines: !is_yaml,
+                        item: 0,
+                        hop,
+                        clock: &clock,
+                        rows,
+                    };
                     reading.report(&report);
                 }
                 Err(error) if error.is_eof() => rows.refuse(Code::Truncated, Place::FILE, &error.to_string()),
@@ -77,12 +105,26 @@ impl Format for Guidellm {
     }
 }
 
+/// Whether a head is the YAML report. Its keys are sorted: `metadata` comes after all requests.
+fn yaml(head: &Head, text: &str) -> Match {
+    let stated = text.split_once("guidellm_version:").and_then(|(_, rest)| rest.split_whitespace().next());
+    let marks = ["prefer_response_metrics:", "run_index:", "strategy:"];
+    let ours = stated.is_some() || marks.iter().all(|key| head.contains(key));
+    if !ours || !tree::top(head, "benchmarks") {
+        return Match::No;
+    }
+    let version = cut(stated.unwrap_or("").trim_matches(['"', '\'']), 40).to_owned();
+    Match::Yes { version, because: "benchmarks with strategy, run_index, prefer_response_metrics" }
+}
+
 /// The document being read, and where its rows go.
 struct Reading<'a, 'r> {
     text: &'a str,
     /// How far lines were counted, and which line that is.
     at: usize,
     line: i64,
+    /// Whether the text is the file's own, so that its lines are the file's.
+    lines: bool,
     /// Number of the next request in the file.
     item: i64,
     hop: Hop,
@@ -93,6 +135,9 @@ struct Reading<'a, 'r> {
 impl Reading<'_, '_> {
     /// The line that a piece of the document begins on.
     fn line_of(&mut self, part: &RawValue) -> i64 {
+        if !self.lines {
+            return 0;
+        }
         let offset = part.get().as_ptr().addr().saturating_sub(self.text.as_ptr().addr());
         if offset < self.at {
             (self.at, self.line) = (0, 1);
@@ -104,13 +149,18 @@ impl Reading<'_, '_> {
     }
 
     fn report(mut self, report: &Report) {
-        let metadata = &report.metadata;
+        let (metadata, place) = (&report.metadata, Place::line(i64::from(self.lines)));
+        self.rows.run(place, "tool", "guidellm");
         for (key, value) in
-            [("schema_version", metadata.version), ("guidellm_version", metadata.guidellm_version)]
+            [("schema_version", metadata.version), ("tool_version", metadata.guidellm_version)]
         {
             if let Some(value) = value.text() {
-                self.rows.run(Place::line(1), key, cut(value, FACT_CHARS));
+                self.rows.run(place, key, cut(value, FACT_CHARS));
             }
+        }
+        if let Some(version) = metadata.version.text().filter(|version| !VERSIONS.contains(version)) {
+            let detail = format!("metadata.version {}", cut(version, FACT_CHARS));
+            self.rows.finding(Code::VersionUnknown, place, &detail);
         }
         for (number, part) in (0..).zip(&report.benchmarks) {
             let place = Place::item(self.line_of(part), number);
@@ -133,6 +183,15 @@ impl Reading<'_, '_> {
         if let Some(model) = config.backend.as_ref().and_then(|backend| json::word(&backend.model)) {
             self.rows.run(place, "model", cut(model, FACT_CHARS));
         }
+        if let Some(stream) = config.backend.as_ref().and_then(|backend| backend.stream) {
+            self.rows.run(place, "stream", if stream { "true" } else { "false" });
+        }
+        for (key, name) in [("max_concurrency", "max_concurrency"), ("rate", "request_rate")] {
+            if let Some(value) = strategy.get(key) {
+                self.rows.run(place, name, value);
+            }
+        }
+        metrics::add(benchmark, place, self.rows);
         if let Some(size) = config.sample_size.text() {
             self.rows.run(place, "sample_size", cut(size, FACT_CHARS));
         }

@@ -57,6 +57,11 @@ fn each_line(text: &str, mut read: impl FnMut(Line)) {
 pub struct Read(pub Tables);
 
 impl Read {
+    /// What was read into these rows.
+    pub fn of(rows: &mut Rows) -> Read {
+        Read(rows.take("c", "s").unwrap())
+    }
+
     /// Records read and refused.
     pub fn counts(&self) -> (i64, i64) {
         (self.0.read, self.0.refused)

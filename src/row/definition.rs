@@ -52,6 +52,14 @@ definitions! {
     "guidellm.ttft" Client "ttft": "request written" => "first token iteration", queue Some(true);
     "guidellm.ttfo" Client "ttft_output": "request written" => "first output token that is not reasoning", queue Some(true);
     "guidellm.latency" Client "e2e": "request written" => "request end", queue Some(true);
+    "inference-perf.ttft" Client "ttft": "dispatched by a worker, retries included" => "first chunk whose text counts as a token", queue Some(true);
+    "inference-perf.latency" Client "e2e": "dispatched by a worker, retries included" => "response end", queue Some(true);
+    "inference-perf.schedule_delay" Client "client_wait": "request due" => "dispatched by a worker", queue Some(false);
+    "llmperf.ttft" Client "ttft": "request written" => "first chunk with content", queue Some(true);
+    "llmperf.latency" Client "e2e": "request written" => "response end", queue Some(true);
+    // LoadGen's server scenario times a query from when it was due, so that its own lag counts too.
+    "mlperf.ttft" Client "ttft": "query due" => "first token reported to LoadGen", queue Some(true);
+    "mlperf.latency" Client "e2e": "query due" => "last token reported to LoadGen", queue Some(true);
     // nginx: $request_time and $upstream_*_time, seconds with ms, from ngx_http_log and ngx_http_upstream modules.
     "nginx.request" Gateway "e2e": "first byte from the client" => "last byte sent to the client", queue Some(true);
     "nginx.upstream" Gateway "upstream": "connect to the upstream begun" => "last byte from the upstream", queue Some(true);
@@ -156,6 +164,11 @@ definitions! {
     // OpenTelemetry's conventions for callers of models; the second is written by load generators only.
     "gen-ai.ttfc" Client "first_chunk": "call begun" => "first chunk of the response", queue Some(true);
     "gen-ai.ttft" Client "ttft": "call begun" => "first token as the instrumentation counts it", queue Some(true);
+    // What inference-perf reads from the model server's own histograms, whichever server it is.
+    "inference-perf.server_ttft" Engine "ttft": "arrival at the model server" => "first token, by the server's histogram", queue Some(true);
+    "inference-perf.server_latency" Engine "e2e": "arrival at the model server" => "finished, by the server's histogram", queue Some(true);
+    "inference-perf.server_queue" Engine "queue": "arrival at the model server" => "scheduled, by the server's histogram", queue Some(true);
+    "inference-perf.server_prefill" Engine "prefill": "scheduled" => "first token, by the server's histogram", queue Some(false);
     // llama.cpp server `timings` and print_timing, ms: no queue or slot wait in them.
     "llama.prefill" Engine "prefill": "prompt processing begun" => "prompt processed, uncached tokens only", queue Some(false);
     "llama.decode" Engine "decode": "prompt processed" => "last token", queue Some(false);

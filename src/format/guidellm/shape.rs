@@ -26,6 +26,11 @@ pub struct Benchmark<'a> {
     pub config: Config<'a>,
     #[serde(borrow)]
     pub requests: Lists<'a>,
+    /// Kept as written until the requests are read.
+    #[serde(borrow)]
+    pub metrics: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub duration: Raw<'a>,
     #[serde(borrow)]
     pub scheduler_metrics: Option<Scheduler<'a>>,
 }

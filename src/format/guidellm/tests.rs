@@ -46,7 +46,10 @@ fn the_sample_is_read_to_the_written_digit() {
     );
     let facts = given.get(Table::Run, &["key", "value"]);
     for fact in [
-        "guidellm_version 0.8.1",
+        "tool guidellm",
+        "tool_version 0.8.1",
+        "stream true",
+        "max_concurrency 8",
         "schema_version 2",
         "strategy.type_ concurrent",
         "strategy.max_concurrency 8",
@@ -139,11 +142,81 @@ fn hostile_files_are_findings_and_the_rest_is_read() {
     }
 }
 
+const YAML: &str = include_str!("../../../samples/guidellm/benchmarks.yaml");
+
+#[test]
+fn yaml_gives_the_rows_of_the_same_json() {
+    let (json, yaml) = (given(SAMPLE), given(YAML));
+    assert_eq!((yaml.1, yaml.2), (2, 0));
+    let columns = ["item", "name", "t_ns", "clock", "resolution_ns"];
+    assert_eq!(yaml.get(Table::Mark, &columns)[..], json.get(Table::Mark, &columns)[..10]);
+    let columns = ["item", "response_id", "input_tokens", "output_tokens", "streamed"];
+    assert_eq!(yaml.get(Table::Request, &columns)[..], json.get(Table::Request, &columns)[..2]);
+    assert_eq!(yaml.get(Table::Request, &["line"]), ["0", "0"]);
+    for text in ["benchmarks:\n- a: 1\n  a: 2\n", "benchmarks:\n- [\n"] {
+        let bad = given(text).get(Table::Finding, &["line", "code"]);
+        assert!(bad.len() == 1 && bad[0].ends_with("record-shape"), "{bad:?}");
+    }
+}
+
+#[test]
+fn figures_are_of_the_successful_requests() {
+    let figures =
+        given(YAML).get(Table::Aggregate, &["metric", "statistic", "value", "unit", "n", "definition"]);
+    for expected in [
+        "requests completed 40.0 1 - ",
+        "requests failed 0.0 1 - ",
+        "duration value 15.579418659210205 s - ",
+        "ttft mean 2324.2458045482635 ms 40 guidellm.ttft",
+        "ttft p99.9 2943.2101249694824 ms 40 guidellm.ttft",
+        "ttft p5 601.9573211669922 ms 40 guidellm.ttft",
+        "normalized_time_per_output_token mean 177.58058048784733 ms - ",
+    ] {
+        assert!(figures.iter().any(|figure| figure == expected), "{expected} in {figures:#?}");
+    }
+    assert!(
+        !figures.iter().any(|figure| figure.starts_with("ttft min 0")),
+        "zeros of a status without requests"
+    );
+}
+
+#[test]
+fn a_benchmark_where_nothing_succeeded_has_no_score() {
+    let zeros = r#"{"successful":{"mean":0.0,"min":0.0,"count":0,"percentiles":{"p50":0.0}}}"#;
+    let text = report("{}").replace(
+        r#""requests""#,
+        &format!(
+            r#""metrics":{{"request_totals":{{"successful":0,"errored":5}},"time_to_first_token_ms":{zeros},
+            "request_latency":{zeros}}},"requests""#
+        ),
+    );
+    let given = given(&text);
+    assert_eq!(
+        given.get(Table::Aggregate, &["metric", "statistic"]),
+        ["requests completed", "requests failed"]
+    );
+    assert_eq!(
+        given.get(Table::Finding, &["code", "detail"]),
+        ["value-impossible ttft mean 0 over 0 requests: its figures are left out"]
+    );
+}
+
+#[test]
+fn an_unknown_schema_is_read_with_a_warning() {
+    let text = report("{}").replace(r#""version":1"#, r#""version":9"#);
+    assert_eq!(given(&text).get(Table::Finding, &["code"]), ["version-unknown"]);
+}
+
 #[test]
 fn the_version_is_stated_and_other_files_are_not_recognised() {
     let says = |text: &str| Guidellm.recognise(&Head::of("x", text.as_bytes()));
     let because = "metadata.guidellm_version, benchmarks";
     assert_eq!(says(SAMPLE), Match::Yes { version: "0.8.1".into(), because });
+    let sorted = Match::Yes {
+        version: "0.8.1".into(),
+        because: "benchmarks with strategy, run_index, prefer_response_metrics",
+    };
+    assert_eq!(says(YAML), sorted);
     assert_eq!(says(&report("{}")), Match::Yes { version: "0.5.0".into(), because });
     for other in ["", "{}", "garbage", r#"["guidellm_version","benchmarks"]"#] {
         assert_eq!(says(other), Match::No, "{other}");
