@@ -298,6 +298,9 @@ impl Sketch<'_> {
             };
             self.line(&format!("# {} holds {holds}", quote(column)));
         }
+        self.line("\n# Rows can be events or samples of a series too:");
+        self.line("#   [[event]] kind, column, time, clock, duration with unit, instance, trace_id, detail");
+        self.line("#   [[series]] metric, column, at, time, clock, labels");
         self.text
     }
 
@@ -354,7 +357,8 @@ fn measure(definition: &str, column: &str, unit: Option<&str>, kind: &Kind) -> S
     let meaning =
         crate::row::definition(definition).map(|d| format!("{} to {}", d.from, d.to)).unwrap_or_default();
     format!(
-        "\n[[measure]]\n# By its name. Does it run from {meaning}? `probity load` lists all definitions when one is unknown.\n\
+        "\n[[measure]]\n# By its name. Does it run from {meaning}?\n\
+         # If not: put \"?\" here, and the load will list all definitions.\n\
          definition = {}\ncolumn = {}\nunit = {} # {why}\n",
         quote(definition),
         quote(column),
