@@ -275,10 +275,11 @@ fn client_and_server_speak_of_other_requests() {
 
 #[test]
 fn summaries_that_no_values_can_have() {
-    let summary = |rows: &[(&str, f64)]| {
+    let summary_at = |hop: &str, rows: &[(&str, f64)]| {
         let rows: Vec<_> = rows.iter().map(|(statistic, value)| ("ttft", *statistic, *value, "s")).collect();
-        found(&(source("a", "client") + &figures("a", 1, &rows)))
+        found(&(source("a", hop) + &figures("a", 1, &rows)))
     };
+    let summary = |rows: &[(&str, f64)]| summary_at("client", rows);
     assert!(
         summary(&[
             ("mean", 0.351),
@@ -292,7 +293,10 @@ fn summaries_that_no_values_can_have() {
         .is_empty()
     );
     assert_eq!(
-        summary(&[("mean", 2.948_046), ("median", 3.684_376), ("p90", 4.736_875), ("p99", 4.973_688)]),
+        summary_at(
+            "engine",
+            &[("mean", 2.948_046), ("median", 3.684_376), ("p90", 4.736_875), ("p99", 4.973_688)]
+        ),
         [
             "a percentile-interpolated: ttft median 3.684, p90 4.737, p99 4.974 lie on one straight line (0.02631 a percent): interpolated inside one histogram bucket; the mean is 2.948"
         ]
