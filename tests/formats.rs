@@ -8,11 +8,13 @@ use probity::input::{Chunks, Head, Limits, line_text};
 use probity::ledger::STAGES;
 use probity::row::{Rows, Tables};
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::io::Read;
 use std::path::Path;
+use std::time::Instant;
 
 fn name(path: &Path) -> String {
     path.file_name().unwrap().to_string_lossy().into_owned()
@@ -228,6 +230,44 @@ impl Damage {
     }
 }
 
+/// Reads anything: nothing falls over, and what is refused has a finding.
+fn stands(format: &dyn Format, file: &str, bytes: &[u8]) {
+    let _: Match = format.recognise(&Head::of(file, bytes));
+    let tables = read(format, file, bytes);
+    let findings = tables.parts.iter().find(|(table, _)| table.as_str() == "finding").unwrap();
+    assert!(tables.refused == 0 || findings.1.num_rows() > 0, "refused without a finding");
+}
+
+/// The same for long: every reader for `PROBITY_FUZZ_SECONDS` (60), damage upon damage. `fuzz/run` looks deeper where
+/// the nightly toolchain is at hand.
+#[test]
+#[ignore = "runs a minute for every format"]
+fn no_reader_falls_over_for_a_minute() {
+    let seconds = std::env::var("PROBITY_FUZZ_SECONDS").map_or(60, |text| text.parse().unwrap());
+    for format in FORMATS {
+        let files: Vec<_> =
+            samples(format.id()).iter().map(|p| (name(p), std::fs::read(p).unwrap())).collect();
+        let mut runner =
+            TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+        let damages = (0..files.len(), prop::collection::vec(Damage::any(), 1..6));
+        let (begun, mut runs) = (Instant::now(), 0_u64);
+        while begun.elapsed().as_secs() < seconds {
+            let (file, damages) = damages.new_tree(&mut runner).unwrap().current();
+            let (file, bytes) = &files[file];
+            // What is damaged stays short, so that there are many runs.
+            let mut bytes = bytes[..bytes.len().min(1 << 16)].to_vec();
+            for damage in &damages {
+                if !bytes.is_empty() {
+                    bytes = damage.to(&bytes);
+                }
+            }
+            stands(*format, file, &bytes);
+            runs += 1;
+        }
+        println!("{}: {runs} runs", format.id());
+    }
+}
+
 #[test]
 fn no_reader_falls_over_damaged_files() {
     for format in FORMATS {
@@ -238,12 +278,7 @@ fn no_reader_falls_over_damaged_files() {
         let cases = (0..files.len(), Damage::any());
         let result = runner.run(&cases, |(file, damage)| {
             let (file, bytes) = &files[file];
-            let damaged = damage.to(bytes);
-            let _: Match = format.recognise(&Head::of(file, &damaged));
-            let tables = read(*format, file, &damaged);
-            prop_assert!(tables.read >= 0 && tables.refused >= 0);
-            let findings = tables.parts.iter().find(|(table, _)| table.as_str() == "finding").unwrap();
-            prop_assert!(tables.refused == 0 || findings.1.num_rows() > 0, "refused without a finding");
+            stands(*format, file, &damage.to(bytes));
             Ok(())
         });
         assert!(result.is_ok(), "{}: {}", format.id(), result.unwrap_err());
