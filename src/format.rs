@@ -10,6 +10,7 @@ pub mod aiperf_summary;
 pub mod bench_command;
 pub mod azure_trace;
 pub mod burstgpt;
+mod bodies;
 pub mod civil;
 pub mod client_timeline;
 pub mod curl_timing;
@@ -39,6 +40,11 @@ pub mod inference_perf_requests;
 pub mod json;
 pub mod kong_log;
 mod litellm;
+pub mod k8s_events_json;
+pub mod k8s_events_table;
+pub mod k8s_pods;
+pub mod kubelet_log;
+mod kubernetes;
 pub mod litellm_log;
 pub mod litellm_spend;
 pub mod litellm_standard;
@@ -46,6 +52,7 @@ pub mod llama_log;
 pub mod llmd_report;
 pub mod llmperf_individual;
 pub mod llmperf_summary;
+pub mod llama_timings;
 mod load_tool;
 pub mod mapping;
 pub mod mlperf_detail;
@@ -55,6 +62,8 @@ pub mod nginx_error;
 pub mod nginx_text;
 mod objects;
 pub mod otel_flattened;
+pub mod nvidia_smi_csv;
+pub mod ollama_response;
 mod otlp;
 pub mod otlp_json;
 pub mod otlp_json_document;
@@ -73,6 +82,11 @@ pub mod tgi_log;
 mod serving;
 pub mod sglang_bench;
 pub mod servegen_trace;
+mod sglang;
+pub mod sglang_log;
+mod sglang_message;
+pub mod sglang_metrics_export;
+pub mod sglang_request_log;
 #[cfg(test)]
 mod testing;
 mod trace;
@@ -87,6 +101,7 @@ pub mod vllm_log;
 mod vllm_message;
 pub mod zipkin;
 mod workload;
+pub mod vllm_response_metrics;
 
 pub use glance::clocks;
 pub use unknown::describe;
@@ -157,6 +172,12 @@ impl Context {
     #[must_use]
     pub fn local(&self) -> String {
         if self.zone.is_some() { self.epoch() } else { format!("local:{}", self.domain()) }
+    }
+
+    /// Clock id of a source that states no time at all: one moment, its zero, which nothing else shares.
+    #[must_use]
+    pub fn undated(&self) -> String {
+        format!("undated:{}", self.source)
     }
 
     fn domain(&self) -> &str {
@@ -234,14 +255,14 @@ pub static FORMATS: &[&dyn Format] = &[
     &aiperf_csv::AiperfCsv,
     &aiperf_server_metrics::AiperfServerMetrics,
     &aiperf_summary::AiperfSummary,
-    &bench_command::BenchCommand,
     &azure_trace::AzureTrace,
+    &bench_command::BenchCommand,
     &burstgpt::Burstgpt,
     &client_timeline::ClientTimeline,
     &curl_timing::CurlTiming,
+    &dynamo_trace::DynamoTrace,
     &envoy_access_json::EnvoyAccessJson,
     &envoy_access_text::EnvoyAccessText,
-    &dynamo_trace::DynamoTrace,
     &evalscope_text::EvalscopeText,
     &genai_perf::GenaiPerf,
     &genai_perf_summary::GenaiPerfSummary,
@@ -251,16 +272,21 @@ pub static FORMATS: &[&dyn Format] = &[
     &haproxy_text::HaproxyText,
     &har::Har,
     &health_poll::HealthPoll,
-    &kong_log::KongLog,
-    &jaeger::Jaeger,
     &inference_perf::InferencePerf,
     &inference_perf_config::InferencePerfConfig,
     &inference_perf_prometheus::InferencePerfPrometheus,
     &inference_perf_requests::InferencePerfRequests,
+    &jaeger::Jaeger,
+    &k8s_events_json::K8sEventsJson,
+    &k8s_events_table::K8sEventsTable,
+    &k8s_pods::K8sPods,
+    &kong_log::KongLog,
+    &kubelet_log::KubeletLog,
     &litellm_log::LitellmLog,
     &litellm_spend::LitellmSpend,
     &litellm_standard::LitellmStandard,
     &llama_log::LlamaLog,
+    &llama_timings::LlamaTimings,
     &llmd_report::LlmdReport,
     &llmperf_individual::LlmperfIndividual,
     &llmperf_summary::LlmperfSummary,
@@ -269,6 +295,8 @@ pub static FORMATS: &[&dyn Format] = &[
     &nginx_access::NginxAccess,
     &nginx_error::NginxError,
     &nginx_text::NginxText,
+    &nvidia_smi_csv::NvidiaSmiCsv,
+    &ollama_response::OllamaResponse,
     &otel_flattened::OtelFlattened,
     &otlp_json::OtlpJson,
     &otlp_json_document::OtlpJsonDocument,
@@ -280,15 +308,19 @@ pub static FORMATS: &[&dyn Format] = &[
     &request_plan::RequestPlan,
     &resource_timing::ResourceTiming,
     &scrape_manifest::ScrapeManifest,
+    &servegen_trace::ServegenTrace,
+    &sglang_bench::SglangBench,
+    &sglang_log::SglangLog,
+    &sglang_metrics_export::SglangMetricsExport,
+    &sglang_request_log::SglangRequestLog,
     &tempo::Tempo,
     &tgi_log::TgiLog,
     &triton_trace::TritonTrace,
     &trtllm_perf::TrtllmPerf,
-    &sglang_bench::SglangBench,
-    &servegen_trace::ServegenTrace,
     &vllm_bench::VllmBench,
     &vllm_bench_text::VllmBenchText,
     &vllm_log::VllmLog,
+    &vllm_response_metrics::VllmResponseMetrics,
     &zipkin::Zipkin,
 ];
 

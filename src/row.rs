@@ -147,7 +147,8 @@ pub struct Request<'a> {
 /// Something that happened at a time, to an instance or a request: start-up steps, health, log warnings, spans.
 #[derive(Clone, Debug, Default)]
 pub struct Event<'a> {
-    /// Kind in kebab-case: `start`, `load-begin`, `weights-loaded`, `ready`, `health-ok`, `health-fail`, `span`, …
+    /// Kind in kebab-case: `start`, `load-begin`, `weights-loaded`, `ready`, `health-ok`, `health-fail`, `span`, …; those of a
+    /// cluster stand in `format/kubernetes.rs`.
     pub kind: &'a str,
     /// When, on `clock`; null if the source gives a duration only.
     pub t_ns: Option<i64>,

@@ -24,6 +24,7 @@
 
 use super::decimal::MS;
 use super::json::{self, Raw, Text, word};
+use super::llama_timings::Timings;
 use super::{Context, Format, Line, Match, Reader};
 use crate::finding::Code;
 use crate::input::Head;
@@ -103,27 +104,6 @@ struct Record<'a> {
     error: Text<'a>,
     #[serde(borrow)]
     server_timings: Option<Timings<'a>>,
-}
-
-/// What llama.cpp's server says of a request in its last chunk.
-#[derive(Deserialize)]
-struct Timings<'a> {
-    cache_n: Option<i64>,
-    prompt_n: Option<i64>,
-    #[serde(borrow, default)]
-    prompt_ms: Raw<'a>,
-    predicted_n: Option<i64>,
-    #[serde(borrow, default)]
-    predicted_ms: Raw<'a>,
-}
-
-impl Timings<'_> {
-    /// `<prompt_n>/<prompt_ms>/<predicted_n>/<predicted_ms>`, with the two decimals of the server's own log.
-    fn echo_id(&self) -> Option<String> {
-        let ms = |raw: &Raw| raw.ns(MS).and(raw.text()?.parse::<f64>().ok());
-        let (prompt_ms, predicted_ms) = (ms(&self.prompt_ms)?, ms(&self.predicted_ms)?);
-        Some(format!("{}/{prompt_ms:.2}/{}/{predicted_ms:.2}", self.prompt_n?, self.predicted_n?))
-    }
 }
 
 fn read(line: Line, rows: &mut Rows, hop: Hop, clock: &str) {

@@ -1,8 +1,12 @@
 //! The Prometheus HTTP API's answer to `query_range` or `query`: `{"status":"success","data":{"resultType":…}}`.
 //!
 //! Times are epoch seconds as written, values are strings. One series is one item; all its samples share the
-//! place. Native histograms are not read. A NaN says that nothing is known and gives no row.
+//! place. A native histogram is stored as the classic one it stands for: `_count`, `_sum`, and a cumulative `_bucket`
+//! for each of its own bounds. A scalar has neither name nor labels. A NaN says that nothing is known and gives no row.
 
+mod native;
+
+use self::native::Native;
 use super::elements::each;
 use super::json::{self, Raw};
 use super::prometheus_text::{Label, join};
@@ -109,6 +113,13 @@ fn read(bytes: &[u8], rows: &mut Rows, clock: &str) {
         let detail = format!("no data: status {status}, {kind}: {error}");
         return rows.refuse(Code::RecordShape, Place::FILE, &detail);
     };
+    if result_type == "scalar" {
+        return match serde_json::from_str::<Point>(result.get()).ok().and_then(|point| point.read()) {
+            Some((_, value)) if value.is_nan() => rows.read += 1,
+            Some((t_ns, value)) => rows.sample(Place::line(1), "", "", t_ns, clock, value),
+            None => rows.refuse(Code::RecordShape, Place::line(1), POINT),
+        };
+    }
     if !matches!(result_type, "matrix" | "vector") {
         let detail = format!("resultType `{result_type}` holds no series");
         return rows.refuse(Code::RecordShape, Place::FILE, &detail);
@@ -132,9 +143,6 @@ fn refuse(outcome: serde_json::Result<()>, place: Place, rows: &mut Rows) {
 
 impl Series<'_> {
     fn read(mut self, place: Place, rows: &mut Rows, clock: &str) {
-        if self.histograms.or(self.histogram).is_some() {
-            rows.finding(Code::RecordShape, place, "native histograms are not read");
-        }
         let labels = match join(&mut self.metric.labels) {
             Ok(labels) => labels,
             Err(name) => {
@@ -145,7 +153,7 @@ impl Series<'_> {
         let mut point = |point: Point| match point.read() {
             Some((_, value)) if value.is_nan() => rows.read += 1,
             Some((t_ns, value)) => rows.sample(place, metric, &labels, t_ns, clock, value),
-            None => rows.refuse(Code::RecordShape, place, "a point that is not [epoch seconds, \"number\"]"),
+            None => rows.refuse(Code::RecordShape, place, POINT),
         };
         let outcome = match (self.values, self.value) {
             (Some(values), _) => each(values, point),
@@ -153,8 +161,26 @@ impl Series<'_> {
             (None, None) => Ok(()),
         };
         refuse(outcome, place, rows);
+        let mut histogram = |point: Native| {
+            if point.add(place, metric, &self.metric.labels, rows, clock).is_none() {
+                rows.refuse(
+                    Code::RecordShape,
+                    place,
+                    "a histogram that is not [epoch seconds, {count, sum, buckets}]",
+                );
+            }
+        };
+        let outcome = match (self.histograms, self.histogram) {
+            (Some(histograms), _) => each(histograms, histogram),
+            (None, Some(one)) => serde_json::from_str(one.get()).map(&mut histogram),
+            (None, None) => Ok(()),
+        };
+        refuse(outcome, place, rows);
     }
 }
+
+/// What a point must be.
+const POINT: &str = "a point that is not [epoch seconds, \"number\"]";
 
 /// `[epoch seconds, "value"]`.
 #[derive(Deserialize)]
@@ -251,7 +277,6 @@ mod tests {
         assert_eq!(
             read.findings(),
             [
-                "1 record-shape native histograms are not read",
                 "1 record-shape a point that is not [epoch seconds, \"number\"]",
                 "1 record-shape invalid length 1, expected tuple struct Point with 2 elements",
                 "1 duplicate-key label `a` stands twice",
@@ -266,9 +291,19 @@ mod tests {
         let error = r#"{"status":"error","errorType":"bad_data","error":"parse error"}"#;
         let finding = |text: &str| read(&PrometheusRange, text).findings().concat();
         assert_eq!(finding(error), "0 record-shape no data: status error, bad_data: parse error");
-        assert!(finding(&answer("scalar", "[1,\"2\"]")).contains("`scalar` holds no series"));
+        assert!(finding(&answer("string", "[1,\"2\"]")).contains("`string` holds no series"));
+        assert!(finding(&answer("scalar", "[1,\"x\"]")).contains("a point that is not"));
         assert!(finding(&SAMPLE[..900]).starts_with("0 truncated EOF"));
         assert!(finding("{]").starts_with("0 record-not-json"));
+    }
+
+    #[test]
+    fn a_scalar_is_a_sample_without_a_name() {
+        let read = read(&PrometheusRange, &answer("scalar", r#"[1700000000.5,"0.25"]"#));
+        assert_eq!(
+            read.rows(Table::Series, &["metric", "labels", "t_ns", "value"]),
+            ["||1700000000500000000|0.25"]
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Prometheus exposition text, and its successor `OpenMetrics`: one scrape of a `/metrics` address a file.
 //!
 //! A scrape seldom says when it was taken: the time is the sample's own, else the one in the file's name
-//! (`metrics_<epoch ms>.prom`). Exemplars are passed over. A NaN says that nothing is known and gives no row.
+//! (`metrics_<epoch ms>.prom`), else none: the samples are of one moment that stands on a clock of its own. Exemplars are passed over. A NaN says that nothing is known and gives no row.
 
 use super::{Context, Format, Line, Match, Reader, Stream, decimal};
 use crate::finding::{Code, Place};
@@ -48,9 +48,9 @@ impl Format for PrometheusText {
         let clock = cx.epoch();
         match time_in_name(&cx.name) {
             Some(t_ns) => Reader::Lines(Box::new(move |line, rows| {
-                read(line, rows, &clock, Some(t_ns));
+                read(line, rows, &clock, &clock, t_ns);
             })),
-            None => Reader::Stream(Box::new(Untimed { clock, unplaced: 0 })),
+            None => Reader::Stream(Box::new(Undated { clock, own: cx.undated(), samples: 0 })),
         }
     }
 }
@@ -78,7 +78,7 @@ fn is_type(line: &str) -> bool {
 }
 
 /// The time a file's name holds: 13 digits are epoch milliseconds, 10 are epoch seconds.
-fn time_in_name(name: &str) -> Option<i64> {
+pub(super) fn time_in_name(name: &str) -> Option<i64> {
     let runs = |digits: usize| {
         let mut runs = name.split(|c: char| !c.is_ascii_digit());
         runs.find(|run| run.len() == digits && run.starts_with('1'))
@@ -89,48 +89,51 @@ fn time_in_name(name: &str) -> Option<i64> {
     }
 }
 
-/// A scrape whose name holds no time: only samples with their own time can be read.
-struct Untimed {
+/// A scrape whose name holds no time: samples without their own are of one moment, on a clock of its own.
+struct Undated {
     clock: String,
-    unplaced: i64,
+    /// The clock of that moment, its zero.
+    own: String,
+    samples: i64,
 }
 
-impl Stream for Untimed {
+impl Stream for Undated {
     fn line(&mut self, line: Line, rows: &mut Rows) {
-        if !read(line, rows, &self.clock, None) {
-            self.unplaced += 1;
-        }
+        self.samples += i64::from(read(line, rows, &self.clock, &self.own, 0));
     }
 
     fn end(&mut self, rows: &mut Rows) {
-        if self.unplaced > 0 {
+        if self.samples > 0 {
             let detail = format!(
-                "{} samples without a time, and no epoch time in the file's name: call it metrics_<epoch ms>.prom",
-                self.unplaced
+                "{} samples without a time, and no epoch time in the file's name: of one unknown moment (call it metrics_<epoch ms>.prom)",
+                self.samples
             );
-            rows.refuse(Code::TimeUnplaced, Place::FILE, &detail);
+            rows.finding(Code::TimeUnplaced, Place::FILE, &detail);
         }
     }
 }
 
-/// Reads a line; `false` when it is a sample that has no time.
-fn read(line: Line, rows: &mut Rows, clock: &str, scraped_ns: Option<i64>) -> bool {
+/// Reads a line; `true` when it is a sample without a time of its own, which was put at `at_ns` on the clock `at`.
+fn read(line: Line, rows: &mut Rows, clock: &str, at: &str, at_ns: i64) -> bool {
     let text = line.text.trim_ascii();
     if text.is_empty() || text.starts_with('#') {
-        return true;
+        return false;
     }
     match sample(text) {
         Ok(s) => {
-            let Some(t_ns) = s.t_ns.or(scraped_ns) else { return false };
+            let (t_ns, clock) = s.t_ns.map_or((at_ns, at), |t_ns| (t_ns, clock));
             if s.value.is_nan() {
                 rows.read += 1;
             } else {
                 rows.sample(line.place, s.metric, &s.labels, t_ns, clock, s.value);
             }
+            s.t_ns.is_none()
         }
-        Err((code, detail)) => line.refuse(rows, code, &detail),
+        Err((code, detail)) => {
+            line.refuse(rows, code, &detail);
+            false
+        }
     }
-    true
 }
 
 struct Sample<'a> {
@@ -322,9 +325,17 @@ mod tests {
     }
 
     #[test]
-    fn without_a_time_the_file_is_refused_once_and_timed_samples_are_read() {
+    fn without_a_time_samples_are_of_one_moment_that_nothing_else_shares() {
         let read = read("metrics.prom", "m 1\nm 2\nm 3 1700000000000\n");
-        assert_eq!(read.counts(), (1, 1));
+        assert_eq!(read.counts(), (3, 0));
+        assert_eq!(
+            read.rows(Table::Series, &["t_ns", "clock", "value"]),
+            [
+                "0|undated:0123456789ab|1",
+                "0|undated:0123456789ab|2",
+                "1700000000000000000|epoch:0123456789ab|3",
+            ]
+        );
         assert!(read.findings()[0].starts_with("0 time-unplaced 2 samples without a time"));
     }
 

@@ -17,7 +17,7 @@ pub struct Said<'a> {
 /// The step, arrival or banner that a message tells of.
 #[must_use]
 pub fn said(message: &str) -> Option<Said<'_>> {
-    const STEPS: [(&str, &str); 11] = [
+    const STEPS: [(&str, &str); 14] = [
         ("Starting to load model", "load-begin"),
         ("Loading weights took", "weights-loaded"),
         ("Model loading took", "model-loaded"),
@@ -26,7 +26,10 @@ pub fn said(message: &str) -> Option<Said<'_>> {
         ("Directly load the compiled graph", "compile"),
         ("Compiling a graph", "compile"),
         ("torch.compile t", "compile"),
+        ("Capturing the model for CUDA graphs", "graph-capture-begin"),
         ("Graph capturing finished", "graph-capture"),
+        ("GPU KV cache size", "kv-cache-allocated"),
+        ("# GPU blocks", "kv-cache-allocated"),
         ("init engine", "engine-ready"),
         ("Starting vLLM", "server-start"),
     ];
@@ -37,6 +40,22 @@ pub fn said(message: &str) -> Option<Said<'_>> {
     if let Some(rest) = message.strip_prefix("Received request ") {
         // The rest holds sampling parameters and, in older versions, the prompt.
         return says("request-received", rest.split(": ").next().unwrap_or_default().trim_end_matches(':'));
+    }
+    for (start, kind) in [("Finished request ", "request-finished"), ("Aborted request ", "request-aborted")]
+    {
+        if let Some(rest) = message.strip_prefix(start) {
+            return says(
+                kind,
+                rest.split([' ', ',']).next().unwrap_or_default().trim_end_matches(['.', ':']),
+            );
+        }
+    }
+    if message.starts_with("Sequence group ") && message.contains(" is preempted by ") {
+        return says("preempted", message);
+    }
+    // A shape that the warm-up did not meet: the requests of that moment wait for the compiler.
+    if message.contains("JIT compilation during inference") {
+        return says("jit-compile", message);
     }
     if let Some(args) = message.strip_prefix("non-default args: ").or_else(|| message.strip_prefix("args: "))
     {
@@ -66,6 +85,8 @@ pub fn samples(message: &str) -> impl Iterator<Item = (&'static str, Option<&str
         None => (None, message),
     };
     let figures = if figures.starts_with("Avg prompt throughput: ") { figures } else { "" };
+    // V0 states the swap space in the host's memory beside the cache; on a CPU it is the cache.
+    let swap_space = figures.contains("GPU KV cache usage: ");
     figures.split(", ").filter_map(move |figure| {
         let (name, value) = figure.split_once(": ")?;
         let metric = match name {
@@ -73,7 +94,12 @@ pub fn samples(message: &str) -> impl Iterator<Item = (&'static str, Option<&str
             "Avg generation throughput" => "vllm_log:generation_tokens_per_s",
             "Running" => "vllm_log:running",
             "Waiting" | "Pending" => "vllm_log:waiting",
+            "Deferred" => "vllm_log:deferred",
+            "Swapped" => "vllm_log:swapped",
+            "Preemptions" => "vllm_log:preemptions",
+            "CPU KV cache usage" if swap_space => "vllm_log:swap_space_usage",
             "GPU KV cache usage" | "CPU KV cache usage" => "vllm_log:kv_cache_usage",
+            "External prefix cache hit rate" => "vllm_log:external_prefix_cache_hit_rate",
             "Prefix cache hit rate" => "vllm_log:prefix_cache_hit_rate",
             _ => return None,
         };
@@ -119,6 +145,13 @@ mod tests {
         );
         assert_eq!(step("vLLM API server version 0.8.5"), Some(("start", None)));
         assert_eq!(step("Added request chatcmpl-1."), None);
+        assert_eq!(step("Aborted request chatcmpl-1."), Some(("request-aborted", None)));
+        assert_eq!(step("GPU KV cache size: 992,896 tokens"), Some(("kv-cache-allocated", None)));
+        let preempted =
+            "Sequence group 0 is preempted by PreemptionMode.RECOMPUTE mode because there is not enough KV";
+        assert_eq!(step(preempted), Some(("preempted", None)));
+        let jit = "Triton kernel JIT compilation during inference: _zero_kv_blocks_kernel. This causes a latency spike";
+        assert_eq!(step(jit), Some(("jit-compile", None)));
         let prompt = "Received request cmpl-7: prompt: 'a: b', params: x";
         assert_eq!(said(prompt).map(|said| said.detail), Some("cmpl-7"));
     }
@@ -126,8 +159,8 @@ mod tests {
     #[test]
     fn statistics_of_older_versions_are_read_and_percentages_are_parts_of_one() {
         let message = "Avg prompt throughput: 1.5 tokens/s, Avg generation throughput: 2.0 tokens/s, \
-                       Running: 18 reqs, Swapped: 0 reqs, Pending: 4 reqs, GPU KV cache usage: 12.3%, \
-                       Prefix cache hit rate: nan%";
+                       Running: 18 reqs, Swapped: 2 reqs, Pending: 4 reqs, GPU KV cache usage: 12.3%, \
+                       CPU KV cache usage: 0.5%, Prefix cache hit rate: nan%";
         let figures: Vec<_> = samples(message).collect();
         assert_eq!(
             figures,
@@ -135,8 +168,10 @@ mod tests {
                 ("vllm_log:prompt_tokens_per_s", None, 1.5),
                 ("vllm_log:generation_tokens_per_s", None, 2.0),
                 ("vllm_log:running", None, 18.0),
+                ("vllm_log:swapped", None, 2.0),
                 ("vllm_log:waiting", None, 4.0),
                 ("vllm_log:kv_cache_usage", None, 0.123),
+                ("vllm_log:swap_space_usage", None, 0.005),
             ]
         );
         assert_eq!(samples("Engine 000 started, Running: 1 reqs").count(), 0);

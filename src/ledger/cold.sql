@@ -4,7 +4,7 @@
 WITH readiness AS (
   SELECT candidate, t_ns
   FROM event
-  WHERE kind IN ('server-start', 'engine-ready', 'health-ok', 'health-fail') AND clock LIKE 'epoch:%' AND t_ns IS NOT NULL
+  WHERE kind IN ('server-start', 'engine-ready', 'ready', 'health-ok', 'health-fail') AND clock LIKE 'epoch:%' AND t_ns IS NOT NULL
 ),
 ranked AS (
   SELECT j.row, j.candidate, j.ready_wait, j.engine_start,

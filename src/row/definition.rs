@@ -12,7 +12,7 @@ pub struct Definition {
     pub id: &'static str,
     /// Hop whose clock measured it.
     pub hop: Hop,
-    /// What it is a figure of: `ttft`, `queue`, `prefill`, `decode`, `e2e`, `wait`, `connect`, `header`, `send`.
+    /// What it is a figure of: `ttft`, `queue`, `prefill`, `decode`, `e2e`, `model_load`, `wait`, `connect`, `header`, `send`.
     pub quantity: &'static str,
     /// The instant it starts at.
     pub from: &'static str,
@@ -178,6 +178,22 @@ definitions! {
     "mapped.wait" Gateway "wait": "request complete at the gateway" => "forwarded to the service", queue Some(false);
     "mapped.queue" Engine "queue": "request accepted by the engine" => "taken up by its scheduler", queue Some(true);
     "mapped.prefill" Engine "prefill": "taken up by the scheduler" => "first token produced", queue Some(false);
+    // vLLM response bodies, ms: docs/features/per_request_metrics.md. Its "time to first token" begins at scheduling.
+    "vllm-response.queue" Engine "queue": "request taken in by the engine core" => "scheduled", queue Some(true);
+    "vllm-response.prefill" Engine "prefill": "scheduled" => "first token", queue Some(false);
+    "vllm-response.decode" Engine "decode": "first token" => "last token", queue Some(false);
+    // SGLang's meta_info, s, and its log's Req Time Stats, ms: srt/observability/req_time_stats.py.
+    "sglang.ttft" Engine "ttft": "request taken in by the tokenizer manager" => "first token seen by it", queue Some(true);
+    "sglang.queue" Engine "queue": "entered the scheduler's waiting queue" => "first forward pass begun", queue Some(true);
+    "sglang.prefill" Engine "prefill": "first forward pass begun" => "prefill finished, the first token produced", queue Some(false);
+    "sglang-scheduler.ttft" Engine "ttft": "request taken in by the tokenizer manager" => "prefill finished, the first token produced", queue Some(true);
+    "sglang.inference" Engine "inference": "first forward pass begun" => "finished", queue Some(false);
+    "sglang.e2e" Engine "e2e": "request taken in by the tokenizer manager" => "finished", queue Some(true);
+    // Ollama's answers, ns: the wait for a runner, its start included, is all in the load.
+    "ollama.load" Engine "model_load": "request received by the handler" => "runner with the model at hand", queue Some(true);
+    "ollama.prefill" Engine "prefill": "prompt processing begun" => "prompt processed", queue Some(false);
+    "ollama.decode" Engine "decode": "prompt processed" => "last token", queue Some(false);
+    "ollama.e2e" Engine "e2e": "request received by the handler" => "answer complete", queue Some(true);
     // A proxy that states its own overhead or spans.
     "litellm.proxy" Gateway "e2e": "request received by the proxy" => "end of the response", queue Some(true);
     "span.server" Gateway "e2e": "server span start" => "server span end", queue Some(true);
