@@ -109,7 +109,7 @@ fn config(json: &str, rows: &mut Rows) {
         match config.pointer(path) {
             Some(Value::String(text)) => rows.run(Place::line(1), key, cut(text, FACT_CHARS)),
             Some(value @ (Value::Number(_) | Value::Bool(_))) => {
-                rows.run(Place::line(1), key, &value.to_string())
+                rows.run(Place::line(1), key, &value.to_string());
             }
             _ => {}
         }
