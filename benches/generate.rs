@@ -5,6 +5,8 @@
 //! gateway, and most of these are tried again. The same seed gives the same bytes (on one platform: `ln` and `exp`
 //! are those of its maths library).
 
+#![allow(dead_code, reason = "each bench uses what it needs")]
+
 mod dump;
 mod lines;
 mod random;

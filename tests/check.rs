@@ -167,3 +167,69 @@ fn controls_yield_nothing() {
         );
     }
 }
+
+/// A client timeline of 40 requests whose first token comes `decode_ns` before the end.
+fn timeline(decode_ns: i64) -> String {
+    let line = |i: i64| {
+        let send = 1_796_077_007_000_000_000 + i * 1_000_000_000;
+        let end = send + 900_000_000 + i;
+        serde_json::json!({
+            "request_id": format!("r{i}"), "attempt": 0, "model": "m", "scheduled_ns": send, "send_ns": send,
+            "headers_ns": send + 1, "first_chunk_ns": end - decode_ns, "first_token_ns": end - decode_ns,
+            "last_token_ns": end, "end_ns": end, "input_tokens": 5, "output_tokens": 20, "status": 200,
+        })
+        .to_string()
+    };
+    (1..=40).map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn void_evidence_is_never_a_pass_and_gives_no_percentile() {
+    let trial = Trial::new();
+    let good = trial.file("good.jsonl", timeline(300_000_000).as_bytes());
+    trial.load(&[good], &[]).exits(0);
+    assert_eq!(trial.diagnosis()["verdict"]["word"], "nothing_slow");
+
+    let trial = Trial::new();
+    let file = trial.file("whole.jsonl", timeline(0).as_bytes());
+    let loaded = trial.load(&[file], &[]).exits(0).json();
+    assert!(
+        loaded[0]["findings"][0].as_str().unwrap().contains("[ttft-is-total] TTFT 900 ms of 900 ms"),
+        "{loaded}"
+    );
+    let c = trial.diagnosis();
+    assert_eq!(
+        (&c["verdict"]["word"], &c["verdict"]["missing"][0]),
+        (&"insufficient_evidence".into(), &"invalid-evidence".into())
+    );
+    assert!(c["ttft"].as_array().unwrap().iter().all(|p| p["void"] == true && p["value_ns"].is_null()));
+    assert_eq!(
+        (&c["stated"], &c["slowest"], &c["groups"]),
+        (&Value::Array(vec![]), &Value::Array(vec![]), &Value::Array(vec![]))
+    );
+    let sources = trial.run(["sources", "--json"]).exits(0).json();
+    assert_eq!(
+        (&sources[0]["void"], &sources[0]["findings"][0]["code"]),
+        (&true.into(), &"ttft-is-total".into())
+    );
+    for (lang, void, asks) in [
+        ("en", "void: ttft-is-total", "probity explain CODE"),
+        ("zh", "无效：ttft-is-total", "probity explain CODE"),
+    ] {
+        let told = trial.run(["--lang", lang, "diagnose"]);
+        assert_eq!(told.code, 1);
+        assert!(
+            told.out.contains(void) && told.out.contains(asks) && !told.out.contains("900 ms"),
+            "{}",
+            told.out
+        );
+        let explained = trial.run(["--lang", lang, "explain", "ttft-is-total"]).exits(0);
+        assert!(explained.out.contains("text/event-stream"), "{}", explained.out);
+    }
+    trial.run(["report"]).exits(0);
+    let page = std::fs::read_to_string(trial.path().join("report/report.en.html")).unwrap();
+    assert!(page.contains("void: ttft-is-total") && page.contains("the first token came with the last"));
+    // What was found is derived, and derived again when it is lost.
+    std::fs::remove_dir_all(trial.path().join("ledger")).unwrap();
+    assert_eq!(trial.diagnosis()["verdict"]["missing"][0], "invalid-evidence");
+}

@@ -30,6 +30,10 @@ const STREAMED: [&str; 4] = ["vllm", "openai", "openai-chat", "openai-audio"];
 /// `perf_counter` counts nanoseconds.
 const RESOLUTION_NS: i64 = 1;
 
+/// By how much TTFT and the gaps between chunks may miss the latency, beyond 1 % of it: the tools take the time of a
+/// last chunk without tokens too.
+const GAPS_NS: u64 = 1_000_000;
+
 impl Run<'_> {
     /// Adds one row a request; how many there were. An error when the arrays cannot be put side by side.
     pub fn details(
@@ -180,6 +184,20 @@ impl<'a> Row<'a> {
                 let detail = format!("latency {latency} ns < ttft {ttft} ns: latency left out");
                 rows.finding(Code::ValueImpossible, self.place, &detail);
                 (Some(ttft), None)
+            }
+            (Some(ttft), Some(latency)) => {
+                let sum = self.gaps().filter(|gaps| *gaps > 0).and_then(|gaps| ttft.checked_add(gaps));
+                match sum.filter(|sum| sum.abs_diff(latency) > GAPS_NS.max(latency.unsigned_abs() / 100)) {
+                    None => (Some(ttft), Some(latency)),
+                    Some(sum) => {
+                        let detail = format!(
+                            "ttft {ttft} ns + gaps of {} ns = {sum} ns != latency {latency} ns: latency left out",
+                            sum - ttft
+                        );
+                        rows.finding(Code::ValueImpossible, self.place, &detail);
+                        (Some(ttft), None)
+                    }
+                }
             }
             timings => timings,
         }

@@ -186,3 +186,21 @@ fn a_sweep_lists_its_runs_and_metadata_does_not_pass_for_a_setting() {
     assert!(figures.contains(&"34 ttft mean 700.25".to_owned()));
     assert!(figures.contains(&"2 e2el_including_client_queue mean 8100.5".to_owned()));
 }
+
+#[test]
+fn gaps_that_do_not_add_up_to_the_latency_leave_it_out() {
+    let one = |latency: &str| {
+        given(&run(&format!(
+            r#""ttfts":[0.5],"itls":[[0.1,0.2]],"latencies":[{latency}],"output_lens":[3],"errors":[""]"#
+        )))
+    };
+    assert_eq!(one("0.8").get(Table::Measure, &["definition"]), ["vllm-bench.ttft", "vllm-bench.latency"]);
+    let wrong = one("1.8");
+    assert_eq!(wrong.get(Table::Measure, &["definition"]), ["vllm-bench.ttft"]);
+    assert_eq!(
+        findings(&wrong),
+        [
+            "1 0 value-impossible ttft 500000000 ns + gaps of 300000000 ns = 800000000 ns != latency 1800000000 ns: latency left out"
+        ]
+    );
+}
