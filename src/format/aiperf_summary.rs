@@ -50,6 +50,10 @@ impl Format for AiperfSummary {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         if head.first_byte() != Some(b'{') || head.contains("\"endpoint_info\"") {
             return Match::No;
@@ -88,7 +92,7 @@ fn read(fields: &json::Fields, clock: &str, rows: &mut Rows) {
         match key.as_str() {
             "aiperf_version" => fact(rows, "tool_version", value),
             "benchmark_id" | "was_cancelled" | "is_complete" | "start_time" | "end_time" => {
-                fact(rows, key, value)
+                fact(rows, key, value);
             }
             "schema_version" => {
                 fact(rows, key, value);
@@ -133,7 +137,7 @@ fn config(rows: &mut Rows, value: &RawValue) {
         match found {
             Some(Value::String(text)) => rows.run(Place::line(1), key, cut(text, FACT_CHARS)),
             Some(value @ (Value::Number(_) | Value::Bool(_))) => {
-                rows.run(Place::line(1), key, &value.to_string())
+                rows.run(Place::line(1), key, &value.to_string());
             }
             _ => {}
         }

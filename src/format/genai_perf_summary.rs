@@ -43,6 +43,10 @@ impl Format for GenaiPerfSummary {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let first = head.lines().next().unwrap_or_default().trim_start_matches('\u{feff}');
         if first.starts_with("Metric,avg,min,max,p99,") {
@@ -109,7 +113,7 @@ fn config(json: &str, rows: &mut Rows) {
         match config.pointer(path) {
             Some(Value::String(text)) => rows.run(Place::line(1), key, cut(text, FACT_CHARS)),
             Some(value @ (Value::Number(_) | Value::Bool(_))) => {
-                rows.run(Place::line(1), key, &value.to_string())
+                rows.run(Place::line(1), key, &value.to_string());
             }
             _ => {}
         }
