@@ -313,6 +313,7 @@ pub static FORMATS: &[&dyn Format] = &[
     &sglang_log::SglangLog,
     &sglang_metrics_export::SglangMetricsExport,
     &sglang_request_log::SglangRequestLog,
+    &sglang_bench::SglangBench,
     &tempo::Tempo,
     &tgi_log::TgiLog,
     &triton_trace::TritonTrace,

@@ -25,6 +25,10 @@ impl Format for AiperfCsv {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let first = head.lines().next().unwrap_or_default().trim_start_matches('\u{feff}');
         // GenAI-Perf's header counts its percentiles down from p99.

@@ -29,6 +29,10 @@ impl Format for AiperfServerMetrics {
         Hop::Engine
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["resources"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let ours =
             |line: &str| json::record::<Scrape>(line).is_ok_and(|scrape| scrape.timestamp_ns.int().is_some());

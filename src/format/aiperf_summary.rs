@@ -50,6 +50,10 @@ impl Format for AiperfSummary {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         if head.first_byte() != Some(b'{') || head.contains("\"endpoint_info\"") {
             return Match::No;

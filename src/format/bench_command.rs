@@ -117,6 +117,10 @@ impl Format for BenchCommand {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["workload"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let text = String::from_utf8_lossy(&head.bytes);
         let commands: Vec<_> = commands(&text).into_iter().filter(|(_, words)| !words.is_empty()).collect();

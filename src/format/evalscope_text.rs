@@ -61,6 +61,10 @@ impl Format for EvalscopeText {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let row = |line: &str, first: &str| cells(line).is_some_and(|cells| cells.first() == Some(&first));
         let ours = head.lines().any(|line| row(line, "Time taken for tests (s)"))

@@ -31,6 +31,10 @@ impl Format for GenaiPerf {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "transport"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let keys = ["\"experiments\"", "\"requests\"", "\"timestamp\"", "\"response_timestamps\""];
         let ours = head.first_byte() == Some(b'{') && keys.iter().all(|key| head.contains(key));

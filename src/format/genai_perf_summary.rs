@@ -43,6 +43,10 @@ impl Format for GenaiPerfSummary {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let first = head.lines().next().unwrap_or_default().trim_start_matches('\u{feff}');
         if first.starts_with("Metric,avg,min,max,p99,") {

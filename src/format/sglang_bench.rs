@@ -23,6 +23,10 @@ impl Format for SglangBench {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["ingress", "transport", "aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         let keys = ["\"backend\"", "\"request_rate\""];
         // A server's description longer than the head stands before the figures.

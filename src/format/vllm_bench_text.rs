@@ -40,6 +40,10 @@ impl Format for VllmBenchText {
         Hop::Client
     }
 
+    fn informs(&self) -> &'static [&'static str] {
+        &["aggregate"]
+    }
+
     fn recognise(&self, head: &Head) -> Match {
         // A log longer than the head ends with the block; it begins with the arguments and the announced load.
         let announced =
