@@ -3,7 +3,6 @@
 //! The peer is what a skilled analyst would ask DuckDB of the same Parquet (`peer/diagnose.sql`, `peer/figures.sql`):
 //! pivot, join by ids, quantiles and sums by group. It bounds no clock, follows no retry and explains nothing.
 
-#[expect(dead_code, reason = "the files that only the other bench reads")]
 mod generate;
 mod measure;
 
