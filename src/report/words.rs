@@ -160,7 +160,7 @@ mod tests {
             ("baseline", &["matched", "pooled", "none"]),
             ("ui", &HEADINGS),
             ("use", &crate::format::USES),
-            ("clock", &["epoch", "local", "monotonic"]),
+            ("clock", &["undated", "epoch", "local", "monotonic"]),
             ("badge", &words),
         ];
         let codes = Code::ALL
