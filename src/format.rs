@@ -236,9 +236,7 @@ pub trait Format: Sync {
     /// Where its producer stands unless the user says otherwise.
     fn hop(&self) -> Hop;
     /// What its rows are evidence for: stages of the wait before the first token, or one of [`USES`].
-    fn informs(&self) -> &'static [&'static str] {
-        &[]
-    }
+    fn informs(&self) -> &'static [&'static str];
     /// Whether the beginning of a file is this format. Looks at content only.
     fn recognise(&self, head: &Head) -> Match;
     /// A reader for one source.
