@@ -13,6 +13,7 @@ mod lab;
 mod layers;
 mod mapping;
 mod load_tools;
+mod partial;
 mod reproducible;
 mod store;
 mod support;

@@ -1,6 +1,7 @@
 -- exchange: the stage ledger. Stages are exclusive and add up to the client's TTFT: what no evidence covers is
 -- `unattributed`, the part of it inside the engine's own TTFT apart as `engine_rest`. Each stage has a low, a
--- point and a high bound; a stage without evidence is null, never zero. `offset_*` bound engine minus client clock.
+-- point and a high bound; a stage without evidence is null, never zero (LEAST and GREATEST pass over nulls, so each is
+-- guarded). `offset_*` bound engine minus client clock.
 WITH basis AS (
   SELECT j.*,
     j.first_token - j.first_send AS ttft_ns,
@@ -51,17 +52,20 @@ staged AS (
       WHEN 'whole' THEN way
       WHEN 'slot' THEN CASE
         WHEN engine_launch IS NOT NULL AND slot_wait IS NOT NULL THEN way - LEAST(slot_wait, way)
-        WHEN engine_launch IS NULL AND slot_wait IS NOT NULL THEN LEAST(gateway_wait, around - LEAST(slot_wait, around)) END
-      WHEN 'gateway' THEN LEAST(attempt_ttft_ns, COALESCE(gateway_around, gateway_wait))
+        WHEN engine_launch IS NULL AND slot_wait IS NOT NULL AND gateway_wait IS NOT NULL THEN LEAST(gateway_wait, around - LEAST(slot_wait, around)) END
+      WHEN 'gateway' THEN CASE WHEN COALESCE(gateway_around, gateway_wait) IS NOT NULL
+        THEN LEAST(attempt_ttft_ns, COALESCE(gateway_around, gateway_wait)) END
     END AS way_in,
     CASE kind
-      WHEN 'whole' THEN LEAST(engine_queue, inside)
-      WHEN 'slot' THEN LEAST(slot_wait, CASE WHEN engine_launch IS NOT NULL THEN way ELSE around END)
+      WHEN 'whole' THEN CASE WHEN engine_queue IS NOT NULL THEN LEAST(engine_queue, inside) END
+      WHEN 'slot' THEN CASE WHEN slot_wait IS NOT NULL
+        THEN LEAST(slot_wait, CASE WHEN engine_launch IS NOT NULL THEN way ELSE around END) END
     END AS queue_ns,
     CASE WHEN kind = 'slot' AND engine_launch IS NOT NULL AND engine_first IS NOT NULL
       THEN GREATEST(0, inside - LEAST(inside, COALESCE(engine_prefill, echo_prefill))) END AS schedule_ns,
     CASE kind
-      WHEN 'whole' THEN LEAST(engine_prefill, inside - LEAST(COALESCE(engine_queue, 0), inside))
+      WHEN 'whole' THEN CASE WHEN engine_prefill IS NOT NULL
+        THEN LEAST(engine_prefill, inside - LEAST(COALESCE(engine_queue, 0), inside)) END
       WHEN 'slot' THEN LEAST(inside, COALESCE(engine_prefill, echo_prefill))
     END AS prefill_ns,
     CASE WHEN kind = 'whole' OR (kind = 'slot' AND engine_launch IS NOT NULL) THEN around - way END AS transport_ns,
@@ -84,11 +88,11 @@ SELECT
   ingress_ns,
   CASE WHEN ingress_ns IS NULL THEN 0
     ELSE ingress_ns - COALESCE(way_in, 0) + CASE kind
-      WHEN 'whole' THEN way_low WHEN 'slot' THEN LEAST(way_in, GREATEST(0, way_low - COALESCE(slot_wait, 0)))
-      WHEN 'gateway' THEN CASE WHEN gateway_around IS NOT NULL THEN 0 ELSE way_in END ELSE 0 END END AS ingress_low,
+      WHEN 'whole' THEN way_low WHEN 'slot' THEN CASE WHEN way_in IS NULL THEN 0 ELSE LEAST(way_in, GREATEST(0, way_low - COALESCE(slot_wait, 0))) END
+      WHEN 'gateway' THEN CASE WHEN gateway_around IS NOT NULL THEN 0 ELSE COALESCE(way_in, 0) END ELSE 0 END END AS ingress_low,
   CASE WHEN ingress_ns IS NULL THEN COALESCE(attempt_ttft_ns - inside, attempt_ttft_ns, 0)
     ELSE ingress_ns - COALESCE(way_in, 0) + CASE kind
-      WHEN 'whole' THEN way_high WHEN 'slot' THEN GREATEST(way_in, way_high - COALESCE(slot_wait, 0)) WHEN 'gateway' THEN way_in
+      WHEN 'whole' THEN way_high WHEN 'slot' THEN GREATEST(way_in, way_high - COALESCE(slot_wait, 0)) WHEN 'gateway' THEN COALESCE(way_in, attempt_ttft_ns)
       ELSE COALESCE(attempt_ttft_ns, 0) END END AS ingress_high,
   queue_ns, schedule_ns, ready_ns, CAST(NULL AS BIGINT) AS model_load_ns, prefill_ns,
   transport_ns,

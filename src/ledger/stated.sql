@@ -6,7 +6,7 @@ SELECT
   MAX(CASE WHEN definition LIKE '%.queue' THEN duration_ns END) AS queue,
   MAX(CASE WHEN definition LIKE '%.prefill' THEN duration_ns END) AS prefill,
   MAX(CASE WHEN definition = 'haproxy.request' THEN duration_ns END) AS handshake,
-  MAX(CASE WHEN definition LIKE '%.wait' THEN duration_ns END) AS wait,
+  MAX(CASE WHEN definition LIKE '%.wait' OR definition = 'envoy.request_tx' THEN duration_ns END) AS wait,
   MAX(CASE WHEN definition = 'haproxy.connect' THEN duration_ns END) AS connect,
   MAX(CASE WHEN definition = 'haproxy.response' THEN duration_ns END) AS response,
   MAX(CASE WHEN definition = 'nginx.request' THEN duration_ns END) AS whole,
