@@ -116,7 +116,7 @@ pub fn diagnose(
         // Stages rest on every hop's records, groups on the client's waits alone.
         let tail = Tail::of(cells.get(&id).filter(|_| !void.verdict).map_or(&[], Vec::as_slice));
         let groups = if void.waits { Vec::new() } else { group::groups(engine, &id, dimensions)? };
-        let verdict = verdict::verdict(&counts, &tail, slow_ns, void.verdict);
+        let verdict = verdict::verdict(&counts, &tail, slow, slow_ns, void.verdict);
         let across = ledger.findings.iter().filter(|f| f.file == id);
         candidates.push(CandidateDiagnosis {
             title: trial.find_candidate(&id).map_or_else(|| id.clone(), |c| c.title.clone()),

@@ -59,3 +59,23 @@ fn an_engine_that_states_no_queue_has_an_unknown_one() {
         assert_eq!(rows[0]["engine_rest_ns"].as_i64(), Some(rest), "{attributes}");
     }
 }
+
+#[test]
+fn a_stated_wait_without_instants_is_a_ttft() {
+    let trial = Trial::new();
+    let rows: String = (0..100).map(|n| format!("r{n},{}\n", 100 + n * 30)).collect();
+    let table = trial.file("waits.csv", format!("id,ttft_ms\n{rows}").as_bytes());
+    let map = trial.file(
+        "map.toml",
+        b"hop = \"client\"\n[request]\nrequest_id = \"id\"\n[[measure]]\ndefinition = \"mapped.ttft\"\ncolumn = \"ttft_ms\"\nunit = \"ms\"\n",
+    );
+    trial.load(&[table], &["--map", map.to_str().unwrap()]).exits(0);
+    let diagnosis = trial.diagnosis();
+    let candidate = &diagnosis["candidates"][0];
+    assert_eq!(candidate["counts"]["with_ttft"], 100);
+    assert_eq!(
+        candidate["ttft"][0]["value_ns"], 1_570_000_000_i64,
+        "the 50th of 100, 30 ms apart from 100 ms"
+    );
+    assert_eq!(candidate["verdict"]["missing"][0], "no-engine");
+}

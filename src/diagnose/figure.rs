@@ -29,6 +29,8 @@ pub struct Counts {
     pub retried: i64,
     /// Attempts in all.
     pub attempts: i64,
+    /// Records of single requests that the engine gave, joined or not.
+    pub engine_records: i64,
     /// Exchanges that met an instance just started.
     pub cold: i64,
     /// Exchanges of which cold or warm is unknown.
@@ -133,6 +135,7 @@ pub fn counts(engine: &Engine, candidate: &str) -> Result<Counts> {
             unreachable: c.count("unreachable")?,
             retried: c.count("retried")?,
             attempts: c.count("attempts")?,
+            engine_records: c.count("engine_records")?,
             cold: c.count("cold")?,
             cold_unknown: c.count("cold_unknown")?,
             warmup: c.count("warmup")?,

@@ -3,7 +3,8 @@
 SELECT
   e.candidate, e.row, e.ttft_ns, e.kind, e.outcome, e.attempts,
   e.ttft_ns > t.slow_ns AS slow,
-  e.first_send - e.first_send % t.block_ns AS block, e.first_send - e.first_send % {window} AS time_window,
+  -- Waits without an instant are one block: no interval can rest on their order.
+  COALESCE(e.first_send - e.first_send % t.block_ns, 0) AS block, e.first_send - e.first_send % {window} AS time_window,
   {input} AS input, {output} AS output,
   COALESCE(e.model, '') AS model, COALESCE(e.caller, '') AS caller, COALESCE(e.class, '') AS class,
   COALESCE(e.instance, '') AS instance, COALESCE(CAST(e.status AS VARCHAR), '') AS status,

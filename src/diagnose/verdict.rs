@@ -8,6 +8,7 @@
 
 use super::figure::Counts;
 use super::tail::{PARTS, StageShare, Tail};
+use crate::trial::Slow;
 use serde::Serialize;
 
 /// Fewest slow exchanges that can be contrasted.
@@ -112,7 +113,7 @@ pub fn failing(counts: &Counts) -> bool {
 
 /// Judges one candidate's contrast. `slow_ns` is null when the sample is too small for the percentile asked for; with
 /// `void` evidence nothing is judged.
-pub fn verdict(counts: &Counts, tail: &Tail, slow_ns: Option<i64>, void: bool) -> Verdict {
+pub fn verdict(counts: &Counts, tail: &Tail, slow: &Slow, slow_ns: Option<i64>, void: bool) -> Verdict {
     let bare = |word, missing: Vec<Reason>| Verdict {
         word,
         stage: None,
@@ -137,13 +138,20 @@ pub fn verdict(counts: &Counts, tail: &Tail, slow_ns: Option<i64>, void: bool) -
         return insufficient(Reason::TooFewSlow);
     }
     if tail.slow < MIN_SLOW {
+        // Past a percentile there is always a tail: that it is thin is no good news.
+        if matches!(slow, Slow::Percentile(_)) {
+            return insufficient(Reason::TooFewSlow);
+        }
         return bare(Word::NothingSlow, Vec::new());
     }
     let covered = tail.engine_coverage_tail.unwrap_or(0.0);
     let nobody = tail.stage("unattributed").and_then(|s| s.of_tail).unwrap_or(0.0);
     if covered < MIN_COVERAGE || nobody > MAX_UNATTRIBUTED {
-        let none = tail.engine_coverage.unwrap_or(0.0) <= 0.0;
-        return insufficient(if none { Reason::NoEngine } else { Reason::EngineNotJoined });
+        return insufficient(if counts.engine_records == 0 {
+            Reason::NoEngine
+        } else {
+            Reason::EngineNotJoined
+        });
     }
     let mut stages: Vec<(&StageShare, f64, f64, f64)> = tail
         .stages
@@ -219,8 +227,13 @@ mod tests {
     }
 
     fn judge(tail: &Tail) -> (Word, Option<&'static str>, Vec<Reason>) {
-        let counts = Counts { exchanges: 100, with_ttft: 100, ..Counts::default() };
-        let v = verdict(&counts, tail, Some(1), false);
+        let counts = Counts {
+            exchanges: 100,
+            with_ttft: 100,
+            engine_records: i64::from(tail.engine_coverage > Some(0.0)),
+            ..Counts::default()
+        };
+        let v = verdict(&counts, tail, &Slow::Over(1), Some(1), false);
         (v.word, v.stage, v.missing)
     }
 
@@ -242,14 +255,24 @@ mod tests {
         assert_eq!(judge(&unjoined), (Word::InsufficientEvidence, None, vec![Reason::EngineNotJoined]));
         let dark = tail(&[("ingress", 0.1, 0.0), ("queue", 0.0, 0.0), ("unattributed", 0.9, 0.0)], 0.0);
         assert_eq!(judge(&dark), (Word::InsufficientEvidence, None, vec![Reason::NoEngine]));
-        let none = verdict(&Counts::default(), &dark, Some(1), false);
+        let none = verdict(&Counts::default(), &dark, &Slow::Over(1), Some(1), false);
         assert_eq!(none.missing, [Reason::NoClient]);
+    }
+
+    #[test]
+    fn a_thin_tail_past_a_percentile_is_no_good_news() {
+        let mut thin = tail(&[("queue", 0.9, 0.0), ("prefill", 0.1, 0.0)], 1.0);
+        thin.slow = MIN_SLOW - 1;
+        let counts = Counts { exchanges: 95, with_ttft: 95, engine_records: 95, ..Counts::default() };
+        let word = |slow: Slow| verdict(&counts, &thin, &slow, Some(1), false).word;
+        assert_eq!(word(Slow::Over(1)), Word::NothingSlow);
+        assert_eq!(word(Slow::Percentile(0.95)), Word::InsufficientEvidence);
     }
 
     #[test]
     fn void_evidence_is_never_a_pass() {
         let few = tail(&[("prefill", 1.0, 0.0)], 1.0);
-        let v = verdict(&Counts { exchanges: 100, ..Counts::default() }, &few, Some(1), true);
+        let v = verdict(&Counts { exchanges: 100, ..Counts::default() }, &few, &Slow::Over(1), Some(1), true);
         assert_eq!(
             (v.word, v.stage, v.missing),
             (Word::InsufficientEvidence, None, vec![Reason::InvalidEvidence])

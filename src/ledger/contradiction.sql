@@ -21,7 +21,7 @@ SELECT 'join-gap', j.candidate,
   CAST(SUM(CASE WHEN j.engine_row IS NULL THEN 1 ELSE 0 END) AS VARCHAR) || ' of ' || CAST(COUNT(*) AS VARCHAR)
     || ' exchanges with a first token have no engine record'
 FROM joined j
-WHERE j.first_token IS NOT NULL AND j.candidate IN (SELECT candidate FROM request WHERE hop = 'engine')
+WHERE COALESCE(j.first_token, j.stated_ttft) IS NOT NULL AND j.candidate IN (SELECT candidate FROM request WHERE hop = 'engine')
 GROUP BY j.candidate
 HAVING SUM(CASE WHEN j.engine_row IS NULL THEN 1 ELSE 0 END) > 0
 ORDER BY 1, 2, 3

@@ -13,6 +13,8 @@ SELECT
   COALESCE(t.retry_wait, 0) AS retry_wait, COALESCE(t.ready_wait, 0) AS ready_wait,
   a.scheduled, COALESCE(t.first_send, a.send) AS first_send, a.send, a.headers, a.first_token, a.end_ns,
   a.clock AS client_clock, c.prefill AS echo_prefill,
+  -- A client that keeps no instants, only how long it waited, has a TTFT all the same.
+  c.ttft AS stated_ttft,
   s.gateway_row, g.start_ns AS gateway_start, g.end_ns AS gateway_end, g.step_ns AS gateway_step,
   g.clock AS gateway_clock,
   -- A gateway that states none of its waits has an unknown one, not one of zero.

@@ -2,21 +2,25 @@
 -- `unattributed`, the part of it inside the engine's own TTFT apart as `engine_rest`. Each stage has a low, a
 -- point and a high bound; a stage without evidence is null, never zero (LEAST and GREATEST pass over nulls, so each is
 -- guarded). `offset_*` bound engine minus client clock.
-WITH basis AS (
+WITH waited AS (
   SELECT j.*,
-    j.first_token - j.first_send AS ttft_ns,
-    j.first_token - j.send AS attempt_ttft_ns,
+    COALESCE(j.first_token - j.first_send, j.stated_ttft) AS ttft_ns,
+    COALESCE(j.first_token - j.send, j.stated_ttft) AS attempt_ttft_ns
+  FROM joined j
+),
+basis AS (
+  SELECT j.*,
     o.low AS offset_low, o.high AS offset_high,
     CASE
-      WHEN j.first_token IS NULL OR j.send IS NULL OR j.first_token < j.send THEN 'none'
+      WHEN j.attempt_ttft_ns IS NULL OR j.attempt_ttft_ns < 0 THEN 'none'
       -- An engine that says its first token took longer than the client waited contradicts the client.
-      WHEN j.engine_ttft IS NOT NULL AND j.engine_ttft <= j.first_token - j.send + 1000000 THEN 'whole'
+      WHEN j.engine_ttft IS NOT NULL AND j.engine_ttft <= j.attempt_ttft_ns + 1000000 THEN 'whole'
       WHEN j.engine_ttft IS NOT NULL THEN 'contradiction'
       WHEN COALESCE(j.engine_prefill, j.echo_prefill) IS NOT NULL THEN 'slot'
       WHEN j.gateway_row IS NOT NULL THEN 'gateway'
       ELSE 'client'
     END AS kind
-  FROM joined j
+  FROM waited j
   LEFT JOIN clock_offset o
     ON o.candidate = j.candidate AND o.a = j.client_clock AND o.b = j.engine_clock
 ),

@@ -172,18 +172,44 @@ const MARKS: [(&str, &[&str]); 5] = [
             "request_start",
             "timestamp",
             "ts",
+            "time",
+            "datetime",
+            "created_at",
+            "requested_at",
         ],
     ),
     ("first_token", &["first_token", "first_token_at", "first_token_time"]),
     ("last_token", &["last_token", "last_token_at", "last_token_time"]),
-    ("end", &["end", "end_time", "ended_at", "finished_at", "completed_at", "finish_time", "request_end"]),
+    (
+        "end",
+        &[
+            "end",
+            "end_time",
+            "ended_at",
+            "finished_at",
+            "completed_at",
+            "finish_time",
+            "request_end",
+            "done_at",
+        ],
+    ),
 ];
 
 const MEASURES: [(&str, &[&str]); 4] = [
     ("mapped.ttft", &["ttft", "time_to_first_token", "first_token_latency", "首字延迟", "首token延迟"]),
     (
         "mapped.e2e",
-        &["latency", "e2e", "e2e_latency", "duration", "total_time", "elapsed", "response_time", "总耗时"],
+        &[
+            "latency",
+            "e2e",
+            "e2e_latency",
+            "duration",
+            "total_time",
+            "elapsed",
+            "response_time",
+            "total",
+            "总耗时",
+        ],
     ),
     ("mapped.queue", &["queue", "queue_time", "queued", "waiting_time", "queue_wait"]),
     ("mapped.prefill", &["prefill", "prefill_time"]),
@@ -298,7 +324,12 @@ impl Sketch<'_> {
             };
             self.line(&format!("# {} holds {holds}", quote(column)));
         }
-        self.line("\n# Rows can be events or samples of a series too:");
+        self.line("\n# An instant of the request is a mark, a duration a measure; a TTFT needs one of them:");
+        self.line(
+            "#   [[mark]] name (scheduled, send, first_token, last_token, end, …), column, time, clock",
+        );
+        self.line("#   [[measure]] definition (mapped.ttft, mapped.e2e, mapped.queue, …), column, unit");
+        self.line("# Rows can be events or samples of a series too:");
         self.line("#   [[event]] kind, column, time, clock, duration with unit, instance, trace_id, detail");
         self.line("#   [[series]] metric, column, at, time, clock, labels");
         self.text
