@@ -64,13 +64,13 @@ pub fn open(store: &Store, cold_first: i64) -> Result<Ledger> {
     std::fs::create_dir_all(&folder).map_err(|e| Error::io("create", &folder, e))?;
     let digest = inputs_digest(&sources, cold_first);
     let kept = Kept::at(&folder, &digest);
-    if !kept.complete() {
+    let engine = Engine::open(store)?;
+    if !kept.complete() || engine.view_file("exchange", &kept.exchange).is_err() || kept.read().is_err() {
         clear(&folder)?;
         // In a session of its own: what it holds in memory goes with it.
         build(&Engine::open(store)?, cold_first, &kept)?;
+        engine.view_file("exchange", &kept.exchange)?;
     }
-    let engine = Engine::open(store)?;
-    engine.view_file("exchange", &kept.exchange)?;
     engine.execute(concat!("CREATE VIEW ledger AS ", include_str!("ledger/ledger.sql")))?;
     let (offsets, findings) = kept.read()?;
     Ok(Ledger { engine, offsets, checked: check(store)?, findings, sources })
@@ -169,6 +169,9 @@ fn inputs_digest(sources: &[SourceRow], cold_first: i64) -> String {
 }
 
 fn build(engine: &Engine, cold_first: i64, kept: &Kept) -> Result<()> {
+    // The tables on the way need no order. What is asked or written does, and with this setting the engine hands even an
+    // ordered result of several row groups over in the order in which its threads finish.
+    engine.execute("SET preserve_insertion_order = false")?;
     let table = |name: &str, sql: &str| engine.execute(&format!("CREATE TABLE {name} AS {sql}"));
     // What no later step reads makes room for what comes.
     let drop = |name: &str| engine.execute(&format!("DROP TABLE {name}"));
@@ -186,6 +189,7 @@ fn build(engine: &Engine, cold_first: i64, kept: &Kept) -> Result<()> {
     for done in ["stated", "attempt", "record", "retried", "retry"] {
         drop(done)?;
     }
+    engine.execute("SET preserve_insertion_order = true")?;
     let (offsets, mut findings) = clock::offsets(&engine.query(include_str!("ledger/order.sql"))?);
     engine.execute(&clock::table(&offsets))?;
     table("staged", include_str!("ledger/stage.sql"))?;

@@ -210,6 +210,16 @@ pub struct Rows {
     last: Option<(Code, Place)>,
 }
 
+/// Latest instant that is taken, ns on either side of a clock's zero (year 2096 since 1970): what two of them are apart,
+/// and room to spare, still fits an integer.
+const LATEST_NS: i64 = 4_000_000_000_000_000_000;
+
+/// Longest duration that is taken: a year, ns.
+const LONGEST_NS: i64 = 366 * 86_400 * 1_000_000_000;
+
+/// Most tokens that one request can have.
+const MOST_TOKENS: i64 = 1_000_000_000;
+
 fn some(text: Option<&str>) -> Option<&str> {
     text.filter(|t| !t.is_empty())
 }
@@ -220,6 +230,18 @@ impl Rows {
         let row = self.requests;
         self.requests += 1;
         self.read += 1;
+        let mut tokens = |name: &str, count: Option<i64>| {
+            let count = count?;
+            if (0..=MOST_TOKENS).contains(&count) {
+                return Some(count);
+            }
+            let detail = format!("{name} {count}, not 0 to {MOST_TOKENS}: left out");
+            self.finding(Code::ValueImpossible, place, &detail);
+            None
+        };
+        let input_tokens = tokens("input_tokens", r.input_tokens);
+        let output_tokens = tokens("output_tokens", r.output_tokens);
+        let cached_tokens = tokens("cached_tokens", r.cached_tokens);
         self.request.push(request::Row {
             row,
             line: place.line,
@@ -238,9 +260,9 @@ impl Rows {
             class: some(r.class),
             phase: some(r.phase),
             sample_id: some(r.sample_id),
-            input_tokens: r.input_tokens,
-            output_tokens: r.output_tokens,
-            cached_tokens: r.cached_tokens,
+            input_tokens,
+            output_tokens,
+            cached_tokens,
             status: r.status,
             outcome: r.outcome.as_str(),
             error: some(r.error),
@@ -252,6 +274,10 @@ impl Rows {
     /// Adds a named instant of a request: `t_ns` on `clock`, written with steps of `resolution_ns`.
     pub fn mark(&mut self, key: RequestKey, name: &'static str, t_ns: i64, clock: &str, resolution_ns: i64) {
         let RequestKey { row, place } = key;
+        if !(-LATEST_NS..=LATEST_NS).contains(&t_ns) {
+            let detail = format!("{name} {t_ns} ns is no time a clock shows: left out");
+            return self.finding(Code::ValueImpossible, place, &detail);
+        }
         self.mark.push(mark::Row {
             row,
             line: place.line,
@@ -276,6 +302,10 @@ impl Rows {
     ) {
         debug_assert!(definition::definition(definition).is_some(), "{definition} is not defined");
         let RequestKey { row, place } = key;
+        if !(-LONGEST_NS..=LONGEST_NS).contains(&duration_ns) {
+            let detail = format!("{definition} {duration_ns} ns is longer than a year: left out");
+            return self.finding(Code::ValueImpossible, place, &detail);
+        }
         self.measure.push(measure::Row {
             row,
             line: place.line,
@@ -289,6 +319,13 @@ impl Rows {
 
     /// Adds one sample of a time series. `labels` is `k="v",…` sorted by key, without braces.
     pub fn sample(&mut self, place: Place, metric: &str, labels: &str, t_ns: i64, clock: &str, value: f64) {
+        if !(-LATEST_NS..=LATEST_NS).contains(&t_ns) {
+            return self.refuse(
+                Code::ValueImpossible,
+                place,
+                &format!("{metric} at {t_ns} ns: no time a clock shows"),
+            );
+        }
         self.read += 1;
         self.series.push(series::Row {
             line: place.line,
@@ -304,15 +341,21 @@ impl Rows {
     /// Adds an event seen at `hop` and counts one record read.
     pub fn event(&mut self, hop: Hop, place: Place, e: &Event) {
         self.read += 1;
+        let t_ns = e.t_ns.filter(|t| (-LATEST_NS..=LATEST_NS).contains(t));
+        let duration_ns = e.duration_ns.filter(|d| (-LONGEST_NS..=LONGEST_NS).contains(d));
+        if (t_ns, duration_ns) != (e.t_ns, e.duration_ns) {
+            let detail = format!("{}: a time or a duration out of range is left out", e.kind);
+            self.finding(Code::ValueImpossible, place, &detail);
+        }
         self.event.push(event::Row {
             line: place.line,
             item: place.item,
             hop: hop.as_str(),
             kind: e.kind,
-            t_ns: e.t_ns,
+            t_ns,
             clock: e.clock,
             resolution_ns: e.resolution_ns,
-            duration_ns: e.duration_ns,
+            duration_ns,
             instance: some(e.instance),
             trace_id: some(e.trace_id),
             detail: e.detail,

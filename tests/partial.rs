@@ -78,3 +78,54 @@ fn a_stated_wait_without_instants_is_a_ttft() {
     );
     assert_eq!(candidate["verdict"]["missing"][0], "no-engine");
 }
+
+#[test]
+fn numbers_beyond_reason_cost_themselves_and_nothing_else() {
+    let line = |id: &str, send: &str, tokens: &str| {
+        format!(
+            "{{\"request_id\":\"{id}\",\"send_ns\":{send},\"first_chunk_ns\":1796077007100000000,\
+             \"first_token_ns\":1796077007100000000,\"end_ns\":1796077008000000000,\"output_tokens\":{tokens},\"status\":200}}\n"
+        )
+    };
+    let good = "1796077007000000000";
+    let text = [
+        line("a", good, "93000000000000"),
+        line("b", "-9223372036854775808", "1"),
+        line("c", good, "9223372036854775807"),
+        line("d", good, "12"),
+    ];
+    let trial = Trial::new();
+    let file = trial.file("odd.jsonl", text.concat().as_bytes());
+    trial.load(&[file], &[]).exits(0);
+    for command in ["sources", "diagnose", "report"] {
+        assert!(trial.run([command]).code <= 1, "{command}");
+    }
+    assert_eq!(
+        trial.sql("SELECT output_tokens AS n FROM request WHERE output_tokens IS NOT NULL ORDER BY n").len(),
+        2
+    );
+}
+
+#[test]
+fn an_ordered_answer_of_many_rows_is_ordered() {
+    let rows: String =
+        (0..130_000_i64).map(|n| n * 7919 % 130_000).fold("id,ttft_us\n".to_owned(), |mut text, n| {
+            text.push_str(&format!("r{n},{}\n", n + 1));
+            text
+        });
+    let trial = Trial::new();
+    let (table, map) = (
+        trial.file("waits.csv", rows.as_bytes()),
+        trial.file(
+            "map.toml",
+            b"hop = \"client\"\n[request]\nrequest_id = \"id\"\n[[measure]]\ndefinition = \"mapped.ttft\"\ncolumn = \"ttft_us\"\nunit = \"us\"\n",
+        ),
+    );
+    trial.load(&[table], &["--map", map.to_str().unwrap()]).exits(0);
+    for _ in 0..3 {
+        let diagnosis = trial.diagnosis();
+        assert_eq!(diagnosis["ttft"][0]["value_ns"], 65_000_000, "the 65 000th of 1 to 130 000 µs");
+    }
+    let first = trial.sql("SELECT ttft_ns FROM exchange ORDER BY ttft_ns");
+    assert!(first.windows(2).all(|pair| pair[0]["ttft_ns"].as_i64() < pair[1]["ttft_ns"].as_i64()));
+}

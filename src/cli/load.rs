@@ -65,12 +65,22 @@ struct Line<'a> {
     findings: Vec<String>,
 }
 
+/// Files that are not the trial's own: a folder that holds the trial is no evidence of it.
+fn outside(root: &Path, files: Vec<(PathBuf, bool)>) -> Vec<(PathBuf, bool)> {
+    let own = ["evidence", "tables", "ledger", "report"].map(|folder| root.join(folder).canonicalize());
+    let is_own = |path: &Path| {
+        let path = path.canonicalize();
+        path.is_ok_and(|path| own.iter().flatten().any(|folder| path.starts_with(folder)))
+    };
+    files.into_iter().filter(|(path, in_folder)| !(*in_folder && is_own(path))).collect()
+}
+
 pub fn run(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     let Some(candidate) = arguments.candidate.as_ref().filter(|_| !arguments.sketch_map) else {
         return sketch_map(session, arguments);
     };
     crate::trial::check_id(candidate)?;
-    let files = walk(&arguments.files)?;
+    let files = outside(session.root(), walk(&arguments.files)?);
     let options = LoadOptions {
         candidate: candidate.clone(),
         format: arguments.format.clone(),
@@ -128,7 +138,9 @@ fn sketch_map(session: &mut Session, arguments: &Arguments) -> Result<Exit> {
     if session.out.json {
         session.out.value(&BTreeMap::from([("map", text)]))?;
     } else {
-        session.out.line(text.trim_end())?;
+        for line in text.lines() {
+            session.out.line(line)?;
+        }
     }
     Ok(Exit::Good)
 }

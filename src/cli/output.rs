@@ -62,7 +62,10 @@ impl Output {
     /// An error with its hint, on stderr.
     pub fn error(&mut self, words: &Words, error: &Error) {
         let _ = self.stdout.flush();
-        self.note(&format!("{}: {error}", words.get("ui.error")));
+        // The engine and the parsers explain themselves in several lines.
+        for line in format!("{}: {error}", words.get("ui.error")).lines() {
+            self.note(line);
+        }
         if let Some(hint) = &error.hint {
             self.note(&format!("  → {hint}"));
         }
@@ -84,10 +87,15 @@ pub fn is_broken_pipe(error: &Error) -> bool {
     source.and_then(|e| e.downcast_ref::<io::Error>()).is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
 }
 
-/// Text without control characters: names in evidence must not drive the terminal.
+/// One line of text without control characters: names in evidence must neither drive the terminal nor forge a line.
 fn harmless(text: &str) -> String {
     let bidi = |c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if c != '\n' && (c.is_control() || bidi(c)) { '\u{fffd}' } else { c }).collect()
+    let one_line = |c| match c {
+        '\n' => '\u{240a}',
+        c if c.is_control() || bidi(c) => '\u{fffd}',
+        c => c,
+    };
+    text.chars().map(one_line).collect()
 }
 
 #[cfg(test)]
@@ -96,6 +104,6 @@ mod tests {
 
     #[test]
     fn escape_sequences_and_bidi_marks_are_disarmed() {
-        assert_eq!(harmless("a\x1b[31mb\u{202e}c\n"), "a\u{fffd}[31mb\u{fffd}c\n");
+        assert_eq!(harmless("a\x1b[31mb\u{202e}c\nd"), "a\u{fffd}[31mb\u{fffd}c\u{240a}d");
     }
 }

@@ -46,8 +46,7 @@ impl Engine {
         let sources = store.sources()?;
         let config = Config::default()
             .enable_autoload_extension(false)?
-            .with("temp_directory", store.ledger().join(".spill").to_string_lossy())?
-            .with("preserve_insertion_order", "false")?;
+            .with("temp_directory", store.ledger().join(".spill").to_string_lossy())?;
         let engine = Engine { connection: Connection::open_in_memory_with_flags(config)? };
         let tables = store.tables();
         engine.view("source", &source::schema(), &paths(&tables, "source", &sources))?;

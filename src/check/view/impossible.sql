@@ -54,3 +54,10 @@ JOIN request r ON r.row = x.row
 LEFT JOIN clocked c ON c.row = x.row
 WHERE COALESCE(c.one_clock, true) OR x.what IN
   ('queue + prefill longer than the TTFT they are parts of', 'TTFT longer than the whole request', 'negative duration')
+UNION ALL
+-- What a reader saw and left out of a record contradicts it as much as what it kept.
+SELECT r.candidate, r.source, r.line, r.item, r.row, MIN(f.detail), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT)
+FROM finding f
+JOIN request r ON r.candidate = f.candidate AND r.source = f.source AND r.line = f.line AND r.item = f.item
+WHERE f.code = 'value-impossible'
+GROUP BY r.candidate, r.source, r.line, r.item, r.row
