@@ -1,6 +1,6 @@
 //! Envoy access logs as JSON: Istio's default keys, Envoy AI Gateway, Higress, and keys that an operator named alike.
 //!
-//! Keys are compared in lower case with `_` for every other sign, against [`FIELDS`], [`DURATIONS`] and [`POINTS`]
+//! Keys are compared in lower case with `_` for every other sign, against `FIELDS`, `DURATIONS` and `POINTS`
 //! (`COMMON_DURATION(DS_RX_BEG:US_RX_BODY_BEG:ms)`, with or without its operator's name); others are ignored. Values
 //! may be numbers or strings.
 //!

@@ -1,7 +1,7 @@
 //! nginx access logs as text with times in them: ingress-nginx's default, and the combined format with labelled times.
 //!
-//! Both begin as the combined format does: … [time] "request" status bytes "referer" "agent". ingress-nginx goes on with
-//! request length, request time, [service], [alternative], the upstream's address, length, time and status, and its own
+//! Both begin as the combined format does: … `[time] "request" status bytes "referer" "agent"`. ingress-nginx goes on with
+//! request length, request time, `[service]`, `[alternative]`, the upstream's address, length, time and status, and its own
 //! request id. Others label what they add: `rt=0.012 uct="0.000" uht="0.004" urt="0.012"` or nginx's full names.
 //! Times without labels are left out with a finding: whether they are the request's or the upstream's is not written.
 //! What the values mean, lists of tries among it, stands in `nginx_access`.

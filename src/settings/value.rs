@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use toml::de::DeValue;
 
-/// What [`line`] takes, for messages.
+/// What [`line()`] takes, for messages.
 pub const LINE: &str = "a line of text, 1 to 200 characters";
 
 /// A line of text that can be printed anywhere.
